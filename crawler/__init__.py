@@ -1,0 +1,1 @@
+"""A polite crawler for about twenty configured origins."""

@@ -1,0 +1,1 @@
+"""A fleet of loopback origins, each with manners of its own."""

@@ -1,0 +1,1 @@
+"""May I ask, and when? Decides, and never waits."""
