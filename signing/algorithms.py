@@ -232,19 +232,22 @@ _BY_CURVE: Final = {(algorithm.kty, algorithm.crv): algorithm for algorithm in T
 def by_name(name: str) -> Algorithm:
     """The algorithm with this name in HTTP (``ed25519``). Raises AlgorithmUnsupported."""
     if (found := _BY_NAME.get(name)) is None:
-        raise AlgorithmUnsupported(f"no algorithm is named {name!r}; known: {', '.join(_BY_NAME)}")
+        raise AlgorithmUnsupported(
+            f"no algorithm is named {name!r:.42}; known: {', '.join(_BY_NAME)}"
+        )
     return found
 
 
 def by_jose(name: str) -> Algorithm:
     """The algorithm with this name in JOSE (``ML-DSA-44``). Raises AlgorithmUnsupported."""
     if (found := _BY_JOSE.get(name)) is None:
-        raise AlgorithmUnsupported(f"no algorithm has the JOSE name {name!r}")
+        raise AlgorithmUnsupported(f"no algorithm has the JOSE name {name!r:.42}")
     return found
 
 
 def by_curve(kty: str, crv: str) -> Algorithm:
     """The algorithm of a JWK with this key type and curve. Raises AlgorithmUnsupported."""
     if (found := _BY_CURVE.get((kty, crv))) is None:
-        raise AlgorithmUnsupported(f"keys of type {kty!r} with curve {crv!r} are not supported")
+        curve = f" with the curve {crv!r:.42}" if crv else ""
+        raise AlgorithmUnsupported(f"keys of type {kty!r:.42}{curve} are not supported")
     return found

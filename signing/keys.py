@@ -1,39 +1,44 @@
-"""Keys: their JWKs, their names (RFC 7638 thumbprints), and the cache of expanded ones.
+"""Keys, their names (RFC 7638 thumbprints), and the cache of expanded ones.
 
 Rule of this module: a secret shows in no repr, no pickle, no exception, and in no frame that
 a traceback can show. That is why `read_private` lets the exception begin where the bytes are
 out of sight, and why nothing that happened before is chained to it.
 """
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
-from types import MappingProxyType
 from typing import Final, NoReturn, SupportsIndex
 
 import msgspec
 
-from signing import algorithms
-from signing.algorithms import Algorithm, Sign
-from signing.errors import AlgorithmUnsupported, KeyUnreadable, SigningError
+from signing import jwk as jwks
+from signing.algorithms import TABLE, Algorithm, Sign
+from signing.errors import AlgorithmUnsupported, KeyUnreadable
 
-# RFC 7638, section 3.2; RFC 8037, appendix A.3; RFC 9964.
-_IN_THUMBPRINT: Final = MappingProxyType(
+_EXPANDED_KEPT: Final = 16  # keys; two sign at a time, the others are rotated ones
+
+# Everybody has the secrets of these: a signature by them says nothing about who made it.
+_PUBLISHED_TEST_KEYS: Final = frozenset(
     {
-        "OKP": ("crv", "kty", "x"),
-        "AKP": ("alg", "kty", "pub"),
-        "EC": ("crv", "kty", "x", "y"),
-        "RSA": ("e", "kty", "n"),
+        "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",  # RFC 9421, B.1.4: test-key-ed25519
+        "ydQXMtvbsOsZyFir-Y7A8t7fKEM1gbKPvyFkdpu4fvI",  # RFC 9421, B.1.3: test-key-ecc-p256
+        "oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA",  # RFC 9421, B.1.2: test-key-rsa-pss
+        "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",  # RFC 8037, appendix A
+        "T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o",  # RFC 9964, appendix A: ML-DSA-44
+        "Suiu29qbfuaBaR4Ats-c6XQBePB_OpAxAwcTR_0KXVM",  # ML-DSA-65
+        "tRn1JNIkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU",  # ML-DSA-87
+        "vuvZ0cSeZkrEAk59kaY-8kLu82ywbfLJ84NIAZWlwmE",  # C2SP httpsig-pq: ml-dsa-44
+        "lFpzhrLvB_ssQCpGeDun4Jlx1txhrgh_fo6OW0CeHwU",  # ml-dsa-65
+        "HSH2GosULGMv8i9Fu10X7KGH0dChHZlAS5GIxp_gijw",  # ml-dsa-87
+        "C4AUjzzoR75JCgRllrFl5sJLc5xS06uWCZSNOPtPMcQ",  # draft-skokan: test-key-ml-dsa-44
+        "wHIBdg6Y4dicCgcUBCEYznzuonQ33PTWoSgKWZZ--Z0",  # test-key-ml-dsa-65
     }
 )
-_PRIVATE_MEMBERS: Final = frozenset({"d", "priv", "p", "q", "dp", "dq", "qi", "oth", "k"})
-_EXPANDED_KEPT: Final = 16  # keys; two are in use, the others are those of rotations and tests
 
 
 class Secret(bytes):
-    """Bytes that no repr, str, format or pickle shows; ask with ``bytes.hex`` and mean it."""
+    """Bytes that no repr, str, format or pickle shows; ask for ``hex()`` and mean it."""
 
     __slots__ = ()
 
@@ -65,20 +70,21 @@ class PublicKey:
                 f"a public key of {self.algorithm.name} has {self.algorithm.public_size} bytes, "
                 f"this one {len(self.public)}"
             )
-        object.__setattr__(self, "keyid", thumbprint(_members(self.algorithm, self.public)))
+        members = jwks.public_members(self.algorithm, self.public)
+        object.__setattr__(self, "keyid", jwks.thumbprint(members))
 
     def jwk(self) -> dict[str, str | int]:
         """The JWK for publication: ``kid``, ``use`` and the public members, never a secret."""
-        jwk: dict[str, str | int] = {**_members(self.algorithm, self.public)}
-        jwk |= {"kid": self.keyid, "use": "sig"}
+        members: dict[str, str | int] = {**jwks.public_members(self.algorithm, self.public)}
+        members |= {"kid": self.keyid, "use": "sig"}
         if self.not_before is not None:
-            jwk["nbf"] = self.not_before
+            members["nbf"] = self.not_before
         if self.expires is not None:
-            jwk["exp"] = self.expires
-        return jwk
+            members["exp"] = self.expires
+        return members
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class PrivateKey:
     """A key that signs. ``secret`` is the 32-byte seed (or scalar), the rest follows from it.
 
@@ -86,11 +92,11 @@ class PrivateKey:
     """
 
     algorithm: Algorithm
-    secret: Secret = field(repr=False)
-    public_key: PublicKey = field(repr=False)
+    secret: Secret
+    public_key: PublicKey
 
     def __init__(self, algorithm: Algorithm, secret: bytes) -> None:
-        secret = Secret(secret)  # first, so that no frame below shows the bytes
+        secret = Secret(secret)  # first, so that no frame from here on shows the bytes
         public = PublicKey(algorithm=algorithm, public=algorithm.public(secret))
         object.__setattr__(self, "algorithm", algorithm)
         object.__setattr__(self, "secret", secret)
@@ -114,8 +120,9 @@ class PrivateKey:
 
     def jwk(self) -> dict[str, str]:
         """The private JWK for the key file, with its public members. It holds the secret."""
-        members = _members(self.algorithm, self.public)
-        return {**members, "kid": self.keyid, self.algorithm.private_member: _encode(self.secret)}
+        members = jwks.public_members(self.algorithm, self.public)
+        secret = {self.algorithm.private_member: jwks.encode(self.secret)}
+        return {**members, "kid": self.keyid, **secret}
 
 
 def generate(algorithm: Algorithm) -> PrivateKey:
@@ -130,19 +137,16 @@ def expanded(algorithm: Algorithm, secret: bytes) -> Sign:
     The cache stands at module scope and is keyed by the raw secret, so a rotated key is a
     new entry: nothing goes on signing with a retired one. Raises KeyUnreadable.
     """
-    return algorithm.expand(Secret(secret))
+    secret = Secret(secret)  # first, as in PrivateKey
+    return algorithm.expand(secret)
 
 
-def thumbprint(jwk: Mapping[str, object]) -> str:
-    """The SHA-256 thumbprint of a JWK, base64url without padding (RFC 7638).
+def is_published_test_key(keyid: str) -> bool:
+    """Whether this thumbprint is that of a key whose secret an RFC or a draft has printed.
 
-    Raises AlgorithmUnsupported for a key type that we have no rule for, KeyUnreadable for a
-    member that is missing.
+    For applications to refuse outside tests.
     """
-    kty = _text(jwk, "kty")
-    if (names := _IN_THUMBPRINT.get(kty)) is None:
-        raise AlgorithmUnsupported(f"keys of type {kty!r} are not supported")
-    return _encode(sha256(msgspec.json.encode({name: _text(jwk, name) for name in names})).digest())
+    return keyid in _PUBLISHED_TEST_KEYS
 
 
 def read_public(jwk: Mapping[str, object]) -> PublicKey:
@@ -152,107 +156,46 @@ def read_public(jwk: Mapping[str, object]) -> PublicKey:
     Raises AlgorithmUnsupported for a key type or algorithm that we do not know, KeyUnreadable
     for a malformed one, and for one that publishes its own secret.
     """
-    if leaked := sorted(_PRIVATE_MEMBERS & jwk.keys()):
+    if leaked := sorted(jwks.PRIVATE_MEMBERS & jwk.keys()):
         raise KeyUnreadable(f"a public JWK with the private member {leaked[0]!r}")
     if jwk.get("use", "sig") != "sig":
         raise KeyUnreadable("the JWK is not for signatures ('use' is not 'sig')")
-    algorithm = _algorithm(jwk)
+    algorithm = jwks.algorithm_of(jwk)
     return PublicKey(
         algorithm=algorithm,
-        public=_public(jwk, algorithm),
-        not_before=_seconds(jwk, "nbf"),
-        expires=_seconds(jwk, "exp"),
+        public=jwks.public_bytes(jwk, algorithm),
+        not_before=jwks.seconds(jwk, "nbf"),
+        expires=jwks.seconds(jwk, "exp"),
     )
 
 
 def read_private(data: bytes) -> PrivateKey:
     """The key in a private JWK file (OKP, EC, or AKP with the seed as ``priv``).
 
-    Raises KeyUnreadable if it is malformed, of a wrong length, or if its public members or
-    its ``kid`` belong to another key.
+    Raises KeyUnreadable if it is malformed, of a wrong length or an unknown type, or if its
+    public members or its ``kid`` belong to another key.
     """
-    outcome = _private(data)
-    del data  # a traceback shows the locals of the frame that raises
+    outcome = _read_private(data)
+    del data  # a traceback may show the locals of the frame that raises
     if isinstance(outcome, KeyUnreadable):
         raise outcome
     return outcome
 
 
-def _private(data: bytes) -> PrivateKey | KeyUnreadable:
+def _read_private(data: bytes) -> PrivateKey | KeyUnreadable:
     try:
         jwk = msgspec.json.decode(data, type=dict[str, object])
-        algorithm = _algorithm(jwk)
-        key = PrivateKey(algorithm, _decode(jwk, algorithm.private_member))
-        if _public(jwk, algorithm) != key.public:
+        algorithm = jwks.algorithm_of(jwk)
+        key = PrivateKey(algorithm, jwks.decode(jwk, algorithm.private_member))
+        if jwks.public_bytes(jwk, algorithm) != key.public:
             return KeyUnreadable("the public members of the JWK do not belong to its secret")
         if jwk.get("kid", key.keyid) != key.keyid:
-            return KeyUnreadable(f"the JWK's kid is not its thumbprint, {key.keyid}")
-    except SigningError as error:
-        return KeyUnreadable(str(error))
+            return KeyUnreadable(f"the JWK's 'kid' must be its thumbprint, {key.keyid}, or absent")
+    except KeyUnreadable as error:
+        return KeyUnreadable(str(error))  # a fresh one: the traceback of this one knows too much
+    except AlgorithmUnsupported:  # its message quotes the file, and who knows what stands where
+        known = ", ".join(algorithm.jose[0] for algorithm in TABLE)
+        return KeyUnreadable(f"the JWK's 'kty', 'crv' and 'alg' are none of ours: {known}")
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return KeyUnreadable("the file is not a JWK: a JSON object is wanted")
+        return KeyUnreadable("not a JWK: one JSON object is wanted")
     return key
-
-
-def _algorithm(jwk: Mapping[str, object]) -> Algorithm:
-    kty = _text(jwk, "kty")
-    if kty == "AKP":
-        found = algorithms.by_jose(_text(jwk, "alg"))
-    else:
-        found = algorithms.by_curve(kty, _text(jwk, "crv") if "crv" in jwk else "")
-    if found.kty != kty or jwk.get("alg", found.jose[0]) not in found.jose:
-        raise KeyUnreadable("the JWK's 'alg' does not go with its 'kty' and 'crv'")
-    return found
-
-
-def _members(algorithm: Algorithm, public: bytes) -> dict[str, str]:
-    size = len(public) // len(algorithm.public_members)
-    named = {"kty": algorithm.kty}
-    if algorithm.crv is None:
-        named["alg"] = algorithm.jose[0]
-    else:
-        named["crv"] = algorithm.crv
-    for index, name in enumerate(algorithm.public_members):
-        named[name] = _encode(public[index * size : (index + 1) * size])
-    return named
-
-
-def _public(jwk: Mapping[str, object], algorithm: Algorithm) -> bytes:
-    parts = [_decode(jwk, name) for name in algorithm.public_members]
-    size = algorithm.public_size // len(parts)
-    if any(len(part) != size for part in parts):
-        raise KeyUnreadable(
-            f"a public key of {algorithm.name} has {algorithm.public_size} bytes, "
-            f"this one {sum(map(len, parts))}"
-        )
-    return b"".join(parts)
-
-
-def _text(jwk: Mapping[str, object], name: str) -> str:
-    value = jwk.get(name)
-    if not isinstance(value, str):
-        raise KeyUnreadable(f"the JWK has no text member {name!r}")
-    return value
-
-
-def _seconds(jwk: Mapping[str, object], name: str) -> int | None:
-    value = jwk.get(name)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise KeyUnreadable(f"the JWK's {name!r} is no number of seconds")
-
-
-def _encode(data: bytes) -> str:
-    return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
-
-
-def _decode(jwk: Mapping[str, object], name: str) -> bytes:
-    text = _text(jwk, name)
-    try:
-        data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except ValueError:
-        data = b""
-    # One key has one spelling: padding, line breaks and stray bits would change the thumbprint.
-    if not data or _encode(data) != text:
-        raise KeyUnreadable(f"the JWK's {name!r} is not base64url without padding")
-    return data
