@@ -1,0 +1,33 @@
+"""Content-Digest: what a message says about its own body (RFC 9530)."""
+
+from collections.abc import Callable
+from hashlib import sha256, sha512
+from types import MappingProxyType
+from typing import Final
+
+from signing import fields as sf
+
+# RFC 9530, section 5: all others of the registry are insecure, or none of a content.
+_HASHES: Final = MappingProxyType[str, Callable[[bytes], bytes]](
+    {
+        "sha-256": lambda body: sha256(body).digest(),
+        "sha-512": lambda body: sha512(body).digest(),
+    }
+)
+
+
+def content_digest(body: bytes) -> str:
+    """The value of Content-Digest for these bytes, as they are sent: SHA-256."""
+    return sf.serialize_dictionary({"sha-256": sf.Item(_HASHES["sha-256"](body))})
+
+
+def agrees(value: str, body: bytes) -> bool:
+    """Whether a Content-Digest is that of the body: every hash that we know, and one at least.
+
+    Raises FieldUnreadable.
+    """
+    members = sf.parse_dictionary(value)
+    known = [(member, _HASHES[name]) for name, member in members.items() if name in _HASHES]
+    return bool(known) and all(
+        sf.byte_sequence(member, value) == compute(body) for member, compute in known
+    )
