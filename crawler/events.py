@@ -1,8 +1,8 @@
 """The log: facts that the crawl wrote down, typed, one JSON line each.
 
 Writer and reader share these types. A field may be added with a default; nothing is renamed or
-re-meant. Whatever decides later (pace, freshness, verdict) is folded from these lines alone, so that
-a replay of the log gives the state that the crawl itself had.
+re-meant. Whatever decides later (pace, freshness, verdict) is folded from these lines alone, so
+that a replay of the log gives the state that the crawl itself had.
 """
 
 from enum import StrEnum

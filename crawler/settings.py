@@ -124,8 +124,11 @@ class Publish(_Table, frozen=True, kw_only=True):
     card: str = "/.well-known/signature-agent-card"
 
 
-class Politeness(_Table, frozen=True, kw_only=True):
-    """How an origin is treated; durations in seconds, sizes in bytes."""
+class Politeness(Struct, frozen=True, kw_only=True):
+    """How an origin is treated; durations in seconds, sizes in bytes.
+
+    It also stands in the log, where a later version may have more fields: unknown ones are ignored.
+    """
 
     scope: ScopeKind = ScopeKind.HOST
     min_delay: Seconds = 5.0
@@ -155,6 +158,10 @@ class Politeness(_Table, frozen=True, kw_only=True):
     min_interval: Seconds = 3600.0
     max_interval: Seconds = 2_592_000.0
     full_fetch: Seconds = 2_592_000.0
+
+
+class _Manners(Politeness, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
 
 
 class State(_Table, frozen=True, kw_only=True):
@@ -209,7 +216,7 @@ class _File(_Table, frozen=True, kw_only=True):
     bot: Bot
     signatures: Signatures = Signatures()
     publish: Publish = Publish()
-    politeness: Politeness = Politeness()
+    politeness: _Manners = _Manners()
     state: State = State()
 
 
@@ -352,7 +359,7 @@ def _origin(table: object, main: _File, defaults: dict[str, Any], place: str) ->
             f"unknown setting {key!r}",
             f"did you mean {close[0]!r}?" if close else None,
         )
-    politeness = _convert({**defaults, **manners}, Politeness, place)
+    politeness = _convert({**defaults, **manners}, _Manners, place)
     _check_politeness(politeness, place)
     if isinstance(own.get("follow"), str):
         own["follow"] = [own["follow"]]

@@ -1,0 +1,234 @@
+"""A refresh: one coroutine for each pace scope, and every effect behind `World`.
+
+Requests into one scope are written one after the other, so two at once cannot happen. A lane that
+has nothing to ask ends; a page or a robots.txt that another lane's answer hands over starts it anew.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Protocol, assert_never
+
+from msgspec.structs import replace
+
+from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Standing
+from crawler.polite import pace
+from crawler.polite.frontier import Claim, Fetched, FetchTask, Frontier, Promise
+from crawler.polite.itinerary import Itinerary
+
+
+class World(Protocol):
+    """Every effect that a crawl has. Tests have one of their own, with no clock and no network."""
+
+    @property
+    def run(self) -> str:
+        """This run's identifier, the beginning of each of its record ids."""
+
+    @property
+    def frontier(self) -> Frontier: ...
+
+    def now(self) -> float:
+        """Seconds since 1970, never going backwards."""
+
+    def stopping(self) -> bool:
+        """Whether the crawl was asked to end."""
+
+    async def sleep_until(self, moment: float) -> None:
+        """Return at `moment`, or earlier where the crawl was asked to end."""
+
+    async def recall(self, scope: str) -> pace.Pace:
+        """What the scope is owed from before, an interrupted request included."""
+
+    async def promise(self, promise: Promise) -> None:
+        """Return once the promise is on disk."""
+
+    async def fetch(self, task: FetchTask) -> Fetched:
+        """Sign, send and read one request. Every failure is a record."""
+
+    def log(self, event: Event) -> None: ...
+
+
+Step = FetchTask | Claim | Skipped | Deferred
+
+
+class Lane:
+    """One pace scope: the origins in it, and requests that other lanes handed over."""
+
+    def __init__(self, scope: str, number: int) -> None:
+        self.scope = scope
+        self.number = number
+        self.members: list[Itinerary] = []
+        self.visitors: list[FetchTask] = []
+        self.made = 0
+        self.waited = 0.0
+        self._turn = 0
+
+    def next(self, now: float) -> Step | None:
+        """The next step in this scope, its origins one after the other; None when none is left."""
+        if self.visitors:
+            return self.visitors[0]
+        while self._turn < len(self.members):
+            if (step := self.members[self._turn].next(now)) is not None:
+                return step
+            self._turn += 1
+        self._turn = 0
+        return None
+
+
+class Crawl:
+    """All lanes of one refresh."""
+
+    def __init__(self, itineraries: Sequence[Itinerary], world: World) -> None:
+        self._world = world
+        self._itineraries = {itinerary.origin.name: itinerary for itinerary in itineraries}
+        self._lanes: dict[str, Lane] = {}
+        self._running: set[str] = set()
+        self._group: asyncio.TaskGroup | None = None
+        for itinerary in itineraries:
+            self._lane(itinerary.scope).members.append(itinerary)
+
+    async def refresh(self) -> None:
+        """Ask every origin for what is due; returns when nothing is left to ask in this run."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for scope in tuple(self._lanes):
+                self.wake(scope)
+        self._group = None
+
+    def itinerary(self, origin: str) -> Itinerary | None:
+        return self._itineraries.get(origin)
+
+    def hand_over(self, task: FetchTask) -> None:
+        """Let another scope's lane make a request, in its turn."""
+        self._lane(task.scope).visitors.append(task)
+        self.wake(task.scope)
+
+    def wake(self, scope: str) -> None:
+        """Start the scope's lane where it is not running."""
+        if scope in self._running or self._group is None:
+            return
+        self._running.add(scope)
+        self._group.create_task(self._run(self._lane(scope)))
+
+    def _lane(self, scope: str) -> Lane:
+        return self._lanes.setdefault(scope, Lane(scope, len(self._lanes)))
+
+    async def _run(self, lane: Lane) -> None:
+        try:
+            await visit(lane, self, self._world)
+        except Exception as error:  # our own mistake ends this lane only
+            self._world.log(
+                Internal(
+                    at=self._world.now(),
+                    run=self._world.run,
+                    scope=lane.scope,
+                    error=_place(error),
+                )
+            )
+            lane.visitors.clear()
+            for itinerary in lane.members:
+                itinerary.over = True
+        finally:
+            self._running.discard(lane.scope)
+
+
+async def visit(lane: Lane, crawl: Crawl, world: World) -> None:
+    """Visit one pace scope until there is nothing left to ask, or it has had enough of us."""
+    state = await world.recall(lane.scope)
+    while not world.stopping() and (step := lane.next(world.now())) is not None:
+        itinerary = crawl.itinerary(step.origin)
+        assert itinerary is not None  # noqa: S101 - each step is of an origin in this run
+        match step:
+            case Claim():
+                itinerary.supply(await world.frontier.claim(step))
+            case Skipped():
+                world.log(step)
+                until = itinerary.permission.copy.until if itinerary.permission.copy else step.at
+                world.frontier.postpone(step.origin, step.url, until, world.now())
+            case Deferred():
+                world.log(step)
+            case FetchTask() if step.scope != lane.scope:
+                itinerary.permission.away = True
+                crawl.hand_over(step)
+            case FetchTask():
+                state = await _ask(step, itinerary, state, lane, crawl, world)
+            case _:
+                assert_never(step)
+    for itinerary in lane.members:
+        world.frontier.finish(itinerary.origin.name, itinerary.refresh)
+
+
+async def _ask(
+    task: FetchTask,
+    itinerary: Itinerary,
+    state: pace.Pace,
+    lane: Lane,
+    crawl: Crawl,
+    world: World,
+) -> pace.Pace:
+    """Make one request if its time has come, or wait for it; the scope's pace from then on."""
+    politeness = itinerary.origin.politeness
+    now = world.now()
+    match pace.decide(state, task.origin, now, politeness):
+        case pace.Wait(until=until):
+            await world.sleep_until(until)
+            lane.waited += world.now() - now
+            return state
+        case pace.Stop() as stop:
+            world.log(itinerary.stop(stop, now))
+            if lane.visitors and lane.visitors[0] is task:
+                lane.visitors.pop(0)
+            return state
+        case pace.Go():
+            pass
+        case never:
+            assert_never(never)
+    if lane.visitors and lane.visitors[0] is task:
+        lane.visitors.pop(0)
+    lane.made += 1
+    task = replace(task, id=f"{world.run}-{lane.number}-{lane.made}", waited=lane.waited)
+    lane.waited = 0.0
+    refresh = itinerary.take(task)
+    state = pace.before(state, task.origin, task.id, now)
+    await world.promise(Promise(task=task, pace=state, refresh=refresh))
+    fetched = await world.fetch(task)
+    world.log(fetched.record)
+    regard = state.regard(task.origin)
+    state = pace.after(state, fetched.record, politeness)
+    taught = itinerary.learn(fetched, world.now())
+    world.frontier.keep(taught.lesson, state)
+    for event in (*taught.events, *_standing(regard, state.regard(task.origin), fetched.record)):
+        world.log(event)
+    for arrival in taught.arrivals:
+        if (target := crawl.itinerary(arrival.origin)) is not None:
+            target.arrive(arrival)
+            crawl.wake(target.scope)
+    if itinerary.scope != lane.scope:
+        crawl.wake(itinerary.scope)
+    return state
+
+
+def _standing(was: pace.Regard, regard: pace.Regard, record: FetchRecord) -> tuple[Standing, ...]:
+    """The event that says how an origin's regard of us changed, if it did."""
+    if (was.closed, was.closed_until) == (regard.closed, regard.closed_until):
+        return ()
+    return (
+        Standing(
+            at=record.at + record.elapsed,
+            origin=record.origin,
+            why=regard.closed,
+            until=regard.closed_until or None,
+            detail=regard.detail,
+        ),
+    )
+
+
+def _place(error: Exception) -> str:
+    """What went wrong and where, without its message, which may quote what is secret."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = (
+        f"{PurePath(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
+    )
+    return f"{type(error).__name__} at {where}"
