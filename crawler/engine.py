@@ -1,7 +1,8 @@
 """A refresh: one coroutine for each pace scope, and every effect behind `World`.
 
 Requests into one scope are written one after the other, so two at once cannot happen. A lane that
-has nothing to ask ends; a page or a robots.txt that another lane's answer hands over starts it anew.
+has nothing to ask ends; a page or a robots.txt that another lane's answer hands over starts it
+anew.
 """
 
 import asyncio

@@ -142,7 +142,7 @@ def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
 
 
 def _delay(record: FetchRecord, politeness: Politeness) -> float:
-    """Seconds from the end of an answer: the floor, more after a slow one, Crawl-delay if larger."""
+    """Seconds from the end of an answer: the floor, or what a slow site or its robots.txt wants."""
     adaptive = min(politeness.delay_factor * record.elapsed, politeness.max_delay)
     spread = 0.0
     if record.quota_left and record.quota_reset and record.quota_reset > 0:
