@@ -94,7 +94,7 @@ def serialize_byte_sequence(value: bytes) -> str:
 
 def serialize_params(params: Params) -> str:
     """Parameters in their order, each with its semicolon; "" for none. Raises FieldUnwritable."""
-    return _serialize(([], dict(params))).removeprefix("()")
+    return _serialize([([], dict(params))]).removeprefix("()")
 
 
 def serialize_member(member: Member) -> str:
@@ -102,7 +102,8 @@ def serialize_member(member: Member) -> str:
 
     Raises FieldUnwritable.
     """
-    return _serialize(_plain(member))
+    # As a list of one: at the top http-sf takes items, lists and dictionaries, no inner list.
+    return _serialize([_plain(member)])
 
 
 def serialize_dictionary(members: Mapping[str, Member]) -> str:
