@@ -15,7 +15,7 @@ from signing import fields as sf
 from signing.errors import ComponentUnavailable, FieldUnreadable, FieldUnwritable
 
 _NAME: Final = re.compile(r"@?[a-z0-9!#$%&'*+.^_`|~-]+")
-_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_ABSOLUTE: Final = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _FOLD: Final = re.compile(r"[ \t]*\r?\n[ \t]+")
 _DEFAULT_PORT: Final = MappingProxyType({"http": ":80", "https": ":443"})
 
@@ -139,7 +139,7 @@ def _authority(message: Message) -> str:
 
 
 def _origin_form(message: Message) -> str:
-    target = _ABSOLUTE.sub("", message.target, count=1).partition("#")[0]
+    target = _ABSOLUTE.sub("", message.target).partition("#")[0]
     return "" if target == "*" else target
 
 
