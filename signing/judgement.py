@@ -1,0 +1,170 @@
+"""What a verifier can say about a message, the policy that it says it by, and the closed reasons.
+
+The outcomes are those of draft-ietf-webbotauth-httpsig-protocol, appendix C.1: *invalid* where a
+check failed, *unverified* where there was not enough to decide. A reason belongs to one of the
+two for good, since whoever acts on the outcome would read the pair as a rejection.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from signing import algorithms
+from signing.keys import PublicKey
+
+# RFC 9421, appendix B.1: their secrets are printed there, so a signature by them says nothing.
+RFC_9421_TEST_KEYIDS: Final = frozenset(
+    {
+        "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",  # test-key-ed25519
+        "ydQXMtvbsOsZyFir-Y7A8t7fKEM1gbKPvyFkdpu4fvI",  # test-key-ecc-p256
+    }
+)
+
+
+class Outcome(StrEnum):
+    """What became of a signature, or of a message."""
+
+    VERIFIED = "verified"
+    INVALID = "invalid"
+    UNVERIFIED = "unverified"
+
+
+class Reason(StrEnum):
+    """Why something is not verified."""
+
+    TARGET_NOT_COVERED = "target-not-covered"  # what the policy requires, @authority first
+    MISSING_FIELDS = "missing-fields"  # created, expires or keyid; or no signature at all
+    EXPIRED = "expired"
+    CLOCK_AHEAD = "clock-ahead"
+    WINDOW_TOO_LONG = "window-too-long"
+    BAD_SIGNATURE = "bad-signature"
+    CONTENT_DIGEST_MISMATCH = "content-digest-mismatch"
+    MISSING_COMPONENT = "missing-component"  # covered and not there, or there and not covered
+    DUPLICATE_COMPONENT = "duplicate-component"
+    SIGNATURE_INPUT_UNREADABLE = "signature-input-unreadable"
+    SIGNATURE_VALUE_UNREADABLE = "signature-value-unreadable"
+    DUPLICATE_LABEL = "duplicate-label"
+    LABEL_MISMATCH = "label-mismatch"
+    SIGNATURE_AGENT_ABSENT = "signature-agent-absent"
+    SIGNATURE_AGENT_AMBIGUOUS_MEMBER = "signature-agent-ambiguous-member"
+    SIGNATURE_AGENT_MEMBER_MISSING = "signature-agent-member-missing"
+    SIGNATURE_AGENT_NOT_HTTPS = "signature-agent-not-https"
+    SIGNATURE_AGENT_UNPARSABLE = "signature-agent-unparsable"
+    UNSUPPORTED_ALGORITHM = "unsupported-algorithm"
+    ALGORITHM_MISMATCH = "algorithm-mismatch"
+    UNKNOWN_KEY = "unknown-key"
+    DIRECTORY_UNAVAILABLE = "directory-unavailable"
+    DIRECTORY_MALFORMED = "directory-malformed"
+    REPLAYED = "replayed"
+
+    @property
+    def outcome(self) -> Outcome:
+        """INVALID, or UNVERIFIED for what could not be decided."""
+        return Outcome.UNVERIFIED if self in _UNDECIDED else Outcome.INVALID
+
+
+_UNDECIDED: Final = frozenset(
+    {
+        Reason.SIGNATURE_AGENT_ABSENT,
+        Reason.UNSUPPORTED_ALGORITHM,
+        Reason.UNKNOWN_KEY,
+        Reason.DIRECTORY_UNAVAILABLE,
+        Reason.DIRECTORY_MALFORMED,
+    }
+)
+
+
+class Keying(StrEnum):
+    """Which member of a Signature-Agent dictionary belongs to a label."""
+
+    STRICT = "strict"  # the one named like the label, covered by ;key (-01, section 5.2.2)
+    LENIENT = "lenient"  # else the only one that is covered, whatever its name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a verifier asks of a signature.
+
+    `tags` select the labels that are judged. `max_window` (expires less created) and `skew` (how
+    far ahead created may lie) are seconds. `required` are derived components; `@target-uri`
+    stands for those that it contains. `second_alg` is one more spelling of `alg` that an ML-DSA
+    key may come with. Raises ValueError for negative times, and for a `second_alg` that names
+    another algorithm; AlgorithmUnsupported for an unknown one in `algorithms`.
+    """
+
+    tags: frozenset[str] = frozenset({"web-bot-auth", "web-bot-auth-pq"})
+    max_window: int = 86_400
+    skew: int = 5
+    required: frozenset[str] = frozenset({"@authority"})
+    algorithms: frozenset[str] = frozenset({"ed25519", "ml-dsa-44"})
+    second_alg: str = "ml-dsa-44"
+    keying: Keying = Keying.STRICT
+    refused_keyids: frozenset[str] = RFC_9421_TEST_KEYIDS
+
+    def __post_init__(self) -> None:
+        if self.max_window < 0 or self.skew < 0:
+            raise ValueError("neither max_window nor skew can be negative")
+        for name in self.algorithms:
+            algorithms.by_name(name)
+        if any(self.second_alg == one.name for one in algorithms.TABLE if one.kty != "AKP"):
+            raise ValueError(f"second_alg {self.second_alg!r} names a classical algorithm")
+
+    def knows(self, alg: str) -> bool:
+        """Whether an `alg` parameter names anything that this policy accepts."""
+        return alg in self.algorithms or (alg == self.second_alg and alg != "")
+
+    def agrees(self, alg: str | None, key: PublicKey) -> bool:
+        """Whether an `alg` parameter goes with a key; none goes with any (RFC 9421, 3.3.7)."""
+        if alg is None or alg == key.algorithm.name:
+            return True
+        return key.algorithm.kty == "AKP" and alg == self.second_alg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What is known about one signature.
+
+    `agent` is the Signature-Agent value that names its signer, `algorithm` the key's,
+    `covered` the component identifiers; each is None or empty where the judge did not get so far.
+    """
+
+    label: str
+    reason: Reason | None = None
+    keyid: str | None = None
+    agent: str | None = None
+    algorithm: str | None = None
+    tag: str | None = None
+    covered: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """VERIFIED without a reason, what the reason says otherwise."""
+        return Outcome.VERIFIED if self.reason is None else self.reason.outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What is known about a message.
+
+    One good signature verifies it, whatever its neighbours are (RFC 9421, section 7.2.6).
+    `reason` stands where the message as a whole was refused, or nothing in it was for us.
+    `passed_over` are the labels whose tag the policy does not name.
+    """
+
+    outcome: Outcome
+    labels: tuple[Judgement, ...] = ()
+    reason: Reason | None = None
+    passed_over: tuple[str, ...] = ()
+
+
+class ReplayKey(NamedTuple):
+    """What a signature is remembered by: its nonce, or itself where it has none."""
+
+    agent: str
+    keyid: str
+    token: str
+
+
+KeyLookup = Callable[[str, str], PublicKey | Reason]
+Seen = Callable[[ReplayKey, int], bool]
