@@ -90,9 +90,9 @@ class Message:
         """
         value = self._value(item)
         # Printable ASCII is the common case; a tab inside a field is legal too.
-        if value.isascii() and (value.isprintable() or not set(value) & {"\n", "\r", "\0"}):
+        if value.isascii() and (value.isprintable() or value.replace("\t", "").isprintable()):
             return value
-        raise ComponentUnavailable(item.identifier, "not ASCII, or a line break in the value")
+        raise ComponentUnavailable(item.identifier, "not ASCII, or a control character in it")
 
     def _value(self, item: Component) -> str:
         message, key = self, None
