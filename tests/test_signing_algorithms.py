@@ -1,0 +1,190 @@
+"""One table for all algorithms: its names, sizes and functions agree with each other."""
+
+from hashlib import shake_256
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signing import algorithms
+from signing.algorithms import (
+    ECDSA_P256,
+    ED25519,
+    ML_DSA_44,
+    ML_DSA_65,
+    ML_DSA_87,
+    TABLE,
+    Algorithm,
+)
+from signing.errors import AlgorithmUnsupported, KeyUnreadable
+
+EACH = pytest.mark.parametrize("algorithm", TABLE, ids=lambda algorithm: algorithm.name)
+ML_DSA = (ML_DSA_44, ML_DSA_65, ML_DSA_87)
+
+
+def test_the_table_has_these_names_and_no_other() -> None:
+    names = {algorithm.name: (algorithm.jose[0], algorithm.kty) for algorithm in TABLE}
+
+    assert names == {
+        "ed25519": ("Ed25519", "OKP"),
+        "ml-dsa-44": ("ML-DSA-44", "AKP"),
+        "ml-dsa-65": ("ML-DSA-65", "AKP"),
+        "ml-dsa-87": ("ML-DSA-87", "AKP"),
+        "ecdsa-p256-sha256": ("ES256", "EC"),
+    }
+
+
+@EACH
+def test_each_name_leads_to_its_algorithm(algorithm: Algorithm) -> None:
+    assert algorithms.by_name(algorithm.name) is algorithm
+    assert all(algorithms.by_jose(name) is algorithm for name in algorithm.jose)
+    assert algorithm.crv is None or algorithms.by_curve(algorithm.kty, algorithm.crv) is algorithm
+
+
+def test_the_deprecated_jose_name_of_ed25519_is_known_too() -> None:
+    assert algorithms.by_jose("EdDSA") is ED25519
+
+
+@pytest.mark.parametrize("name", ["ED25519", "hmac-sha256", "rsa-pss-sha512", "ML-DSA-44", ""])
+def test_an_unknown_http_name_is_unsupported_and_the_known_ones_are_said(name: str) -> None:
+    with pytest.raises(AlgorithmUnsupported, match="known: ed25519, ml-dsa-44"):
+        algorithms.by_name(name)
+
+
+@pytest.mark.parametrize("name", ["ed25519", "HS256", "none", ""])
+def test_an_unknown_jose_name_is_unsupported(name: str) -> None:
+    with pytest.raises(AlgorithmUnsupported, match="JOSE name"):
+        algorithms.by_jose(name)
+
+
+@pytest.mark.parametrize(
+    ("kty", "crv", "message"),
+    [
+        pytest.param("OKP", "Ed448", "'OKP' with the curve 'Ed448'", id="another curve"),
+        pytest.param("RSA", "", "'RSA' are not", id="no curve"),
+        pytest.param("AKP", "", "'AKP' are not", id="AKP goes by alg alone"),
+    ],
+)
+def test_an_unknown_curve_is_unsupported(kty: str, crv: str, message: str) -> None:
+    with pytest.raises(AlgorithmUnsupported, match=message):
+        algorithms.by_curve(kty, crv)
+
+
+def test_a_long_unknown_name_does_not_flood_the_message() -> None:
+    with pytest.raises(AlgorithmUnsupported) as caught:
+        algorithms.by_name("x" * 60_000)
+
+    assert len(str(caught.value)) < 200
+
+
+@EACH
+def test_sizes_are_those_of_real_keys_and_signatures(algorithm: Algorithm) -> None:
+    secret = algorithm.generate()
+
+    assert len(secret) == algorithm.secret_size
+    assert len(algorithm.public(secret)) == algorithm.public_size
+    assert len(algorithm.expand(secret)(b"message")) == algorithm.signature_size
+
+
+@EACH
+def test_each_generated_key_is_another(algorithm: Algorithm) -> None:
+    assert algorithm.generate() != algorithm.generate()
+
+
+@EACH
+def test_a_signature_verifies_for_its_own_key_and_message_only(algorithm: Algorithm) -> None:
+    secret, other = algorithm.generate(), algorithm.generate()
+    public = algorithm.public(secret)
+    signature = algorithm.expand(secret)(b"message")
+
+    assert algorithm.verify(public, b"message", signature)
+    assert not algorithm.verify(public, b"massage", signature)
+    assert not algorithm.verify(algorithm.public(other), b"message", signature)
+
+
+@EACH
+def test_one_flipped_bit_anywhere_makes_a_signature_invalid(algorithm: Algorithm) -> None:
+    secret = bytes(range(32))
+    public, signature = algorithm.public(secret), algorithm.expand(secret)(b"message")
+
+    for index in {0, 31, 32, 63, len(signature) // 2, len(signature) - 1}:
+        flipped = bytearray(signature)
+        flipped[index] ^= 1
+
+        assert not algorithm.verify(public, b"message", bytes(flipped))
+
+
+@EACH
+@settings(max_examples=25)
+@given(public=st.binary(max_size=80), signature=st.binary(max_size=80), message=st.binary())
+def test_bytes_of_any_length_are_invalid_and_no_exception(
+    algorithm: Algorithm, public: bytes, signature: bytes, message: bytes
+) -> None:
+    assert not algorithm.verify(public, message, signature)
+
+
+@EACH
+@settings(max_examples=25)
+@given(seed=st.binary(max_size=8))
+def test_noise_of_the_right_lengths_is_invalid_and_no_exception(
+    algorithm: Algorithm, seed: bytes
+) -> None:
+    noise = shake_256(seed).digest(algorithm.public_size + algorithm.signature_size)
+    public, signature = noise[: algorithm.public_size], noise[algorithm.public_size :]
+
+    assert not algorithm.verify(public, b"message", signature)
+
+
+@pytest.mark.parametrize("algorithm", ML_DSA, ids=lambda algorithm: algorithm.name)
+def test_ml_dsa_signatures_are_hedged_so_two_of_them_differ(algorithm: Algorithm) -> None:
+    sign = algorithm.expand(bytes(32))
+    first, second = sign(b"message"), sign(b"message")
+
+    assert first != second
+    assert algorithm.verify(algorithm.public(bytes(32)), b"message", first)
+    assert algorithm.verify(algorithm.public(bytes(32)), b"message", second)
+
+
+@pytest.mark.parametrize("algorithm", ML_DSA, ids=lambda algorithm: algorithm.name)
+def test_a_signature_without_a_context_is_invalid_with_one(algorithm: Algorithm) -> None:
+    public, signature = algorithm.public(bytes(32)), algorithm.expand(bytes(32))(b"message")
+
+    assert algorithm.verify(public, b"message", signature, b"")
+    assert not algorithm.verify(public, b"message", signature, b"context")
+    assert not algorithm.verify(public, b"message", signature, bytes(256))
+
+
+@pytest.mark.parametrize("algorithm", [ED25519, ECDSA_P256], ids=lambda algorithm: algorithm.name)
+def test_a_context_where_there_is_none_is_refused_and_not_ignored(algorithm: Algorithm) -> None:
+    public, signature = algorithm.public(bytes(31) + b"\1"), bytes(64)
+
+    with pytest.raises(AlgorithmUnsupported, match="takes no context"):
+        algorithm.verify(public, b"message", signature, b"context")
+
+
+@EACH
+@pytest.mark.parametrize("size", [0, 31, 33, 2560])
+def test_a_secret_of_a_wrong_length_is_unreadable(algorithm: Algorithm, size: int) -> None:
+    for use in (algorithm.public, algorithm.expand):
+        with pytest.raises(KeyUnreadable, match=f"has 32 bytes, this one {size}$"):
+            use(bytes(size))
+
+
+@pytest.mark.parametrize(
+    "secret", [bytes(32), b"\xff" * 32], ids=["zero", "past the order of the curve"]
+)
+def test_a_p256_secret_that_is_no_scalar_is_unreadable(secret: bytes) -> None:
+    for use in (ECDSA_P256.public, ECDSA_P256.expand):
+        with pytest.raises(KeyUnreadable, match="no scalar of P-256"):
+            use(secret)
+
+
+def test_a_p256_point_off_the_curve_verifies_nothing() -> None:
+    signature = ECDSA_P256.expand(bytes(31) + b"\1")(b"message")
+
+    assert not ECDSA_P256.verify(b"\1" * 64, b"message", signature)
+
+
+@EACH
+def test_an_algorithm_shows_itself_by_its_name(algorithm: Algorithm) -> None:
+    assert repr(algorithm) == f"<{algorithm.name}>"
