@@ -62,7 +62,7 @@ class PublicKey:
     public: bytes = field(repr=False)
     not_before: int | None = None
     expires: int | None = None
-    keyid: str = field(init=False)
+    keyid: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         if len(self.public) != self.algorithm.public_size:
@@ -103,7 +103,10 @@ class PrivateKey:
         object.__setattr__(self, "public_key", public)
 
     def __repr__(self) -> str:
-        return f"<private {self.algorithm.name} key {self.keyid}>"
+        # A traceback may show the key that its constructor has just refused.
+        if (public := getattr(self, "public_key", None)) is None:
+            return "<private key, unfinished>"
+        return f"<private {self.algorithm.name} key {public.keyid}>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a private key is not pickled or copied; write its jwk() to a 0600 file")
