@@ -1,0 +1,277 @@
+"""URLs in the one form in which they are sent, compared and kept.
+
+Nothing else is ever put on the wire: what is signed must be what is sent. Existing escapes are left
+as they are, since a server may tell `%2F` from `/`; what a URL cannot have is escaped (RFC 3986). A
+host that could be read in two ways is refused rather than guessed.
+"""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
+
+import idna
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+LONGEST = 16_384  # characters of a URL that are looked at
+
+_PORTS = {"http": 80, "https": 443}
+_SPLIT = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?")
+_BREAKS = str.maketrans("", "", "\t\n\r")  # browsers ignore them: links break over lines
+_AROUND = "".join(map(chr, range(0x21)))  # and these at both ends
+_PATH_ODD = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^!$%&'()*+,\-./0-9:;=@A-Z_a-z~]")
+_QUERY_ODD = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]")
+_DOT_SEGMENT = re.compile(r"/(?:\.|%2[Ee]){1,2}(?:/|$)")
+_USER_INFO = re.compile(r"//[^/?#]*@")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
+_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_LABEL_ENDS = re.compile("[.\u3002\uff0e\uff61]")  # UTS 46, section 2.3
+
+
+class Reason(StrEnum):
+    """Why a URL cannot be asked for."""
+
+    SCHEME = "scheme is neither http nor https"
+    NO_HOST = "no host"
+    USER_INFO = "user info in a URL is never sent"
+    BAD_HOST = "host cannot be read"
+    BAD_NAME = "name cannot be encoded (IDNA 2008)"
+    BAD_PORT = "port is not between 1 and 65535"
+    TOO_LONG = "longer than 16384 characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsendable:
+    """A URL that cannot be asked for, why, and what exactly is in the way."""
+
+    url: str
+    reason: Reason
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}" if self.detail else self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A URL exactly as it is sent, ASCII only, with the parts that a request needs.
+
+    Made by `sendable` and `joined`. `host` is in lower case and without brackets, `authority` is
+    what Host and `@authority` say, `target` is path and query.
+    """
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    authority: str
+    target: str
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, a default port left out: what a robots.txt speaks for."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+
+def sendable(url: str) -> Target | Unsendable:
+    """Bring an absolute URL, as configured or found, into the form in which it is sent.
+
+    Scheme and host in lower case, names by IDNA 2008, no default port, no fragment, dot segments
+    resolved (escaped ones too: servers do), at least `/`, no lone `?` (which aiohttp would lose),
+    characters that a URL cannot have escaped as UTF-8. Doing it again changes nothing.
+    """
+    if len(url) > LONGEST:
+        return Unsendable(url[:LONGEST], Reason.TOO_LONG)
+    scheme, authority, path, query = _split(url)
+    scheme = (scheme or "").lower()
+    if scheme not in _PORTS:
+        return Unsendable(url, Reason.SCHEME, scheme)
+    if not authority:
+        return Unsendable(url, Reason.NO_HOST)
+    if "@" in authority:
+        return Unsendable(_USER_INFO.sub("//…@", url), Reason.USER_INFO)  # it may be a password
+    name, port = _name_and_port(authority)
+    host = _host(name)
+    if isinstance(host, _Unreadable):
+        return Unsendable(url, host.reason, host.detail)
+    if port and not (port.isascii() and port.isdigit() and 1 <= int(port[:9]) <= 65535):
+        return Unsendable(url, Reason.BAD_PORT, port)
+    number = int(port) if port else _PORTS[scheme]
+    shown = f"[{host}]" if ":" in host else host
+    where = shown if number == _PORTS[scheme] else f"{shown}:{number}"
+    target = _resolved(_escaped(path, _PATH_ODD)) or "/"
+    if query:
+        target = f"{target}?{_escaped(query, _QUERY_ODD)}"
+    return Target(
+        url=f"{scheme}://{where}{target}",
+        scheme=scheme,
+        host=host,
+        port=number,
+        authority=where,
+        target=target,
+    )
+
+
+def joined(base: str, reference: str) -> Target | Unsendable:
+    """Resolve a link or a Location against the sendable URL it was found at (RFC 3986, 5.2)."""
+    start = _base(base)
+    if isinstance(start, Unsendable):
+        return start
+    if len(reference) > LONGEST:
+        return Unsendable(reference[:LONGEST], Reason.TOO_LONG)
+    scheme, authority, path, query = _split(reference)
+    if scheme is not None:
+        return sendable(reference)
+    if authority is not None:
+        return sendable(f"{start.scheme}:{reference.strip(_AROUND)}")
+    if not path:
+        kept = start.target if query is None else f"{start.path}?{query}"
+        return sendable(f"{start.origin}{kept}")
+    if not path.startswith("/"):
+        path = f"{start.path.rpartition('/')[0]}/{path}"
+    return sendable(f"{start.origin}{path}" if query is None else f"{start.origin}{path}?{query}")
+
+
+def origin_key(url: str) -> str:
+    """Scheme, host and port of a URL that can be sent; ValueError for any other."""
+    found = sendable(url)
+    if isinstance(found, Unsendable):
+        raise ValueError(f"{url!r} cannot be sent: {found}")
+    return found.origin
+
+
+def duplicate_key(url: str) -> str:
+    """What two sendable URLs share when they are probably one page. Never sent."""
+    from w3lib.url import canonicalize_url  # only where a crawl follows links
+
+    return canonicalize_url(url)
+
+
+@lru_cache(maxsize=1024)
+def registrable_domain(host: str) -> str:
+    """The domain that somebody registered (Public Suffix List).
+
+    An address, and what is itself a public suffix, stand for themselves.
+    """
+    if _is_address(host):
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> "PublicSuffixList":
+    from publicsuffixlist import PublicSuffixList  # reads a list of 10,000 lines
+
+    return PublicSuffixList()
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    reason: Reason
+    detail: str
+
+
+def _split(url: str) -> tuple[str | None, str | None, str, str | None]:
+    match = _SPLIT.match(url.strip(_AROUND).translate(_BREAKS))
+    assert match is not None  # noqa: S101  # each part is optional
+    return match[1], match[2], match[3], match[4]
+
+
+_base = lru_cache(maxsize=16)(sendable)
+
+
+def _name_and_port(authority: str) -> tuple[str, str]:
+    name, colon, port = authority.rpartition(":")
+    if not colon or authority.endswith("]"):
+        return authority, ""
+    return name, port
+
+
+@lru_cache(maxsize=1024)
+def _host(name: str) -> str | _Unreadable:
+    if name.startswith("["):
+        return _address(name)
+    if "%" in name:
+        try:
+            name = unquote_to_bytes(name).decode("utf-8")
+        except UnicodeDecodeError:
+            return _Unreadable(Reason.BAD_HOST, name)
+    if name.isascii():
+        name = name.lower()
+    else:
+        try:
+            name = idna.uts46_remap(name, std3_rules=False, transitional=False)
+        except idna.IDNAError as error:
+            return _Unreadable(Reason.BAD_NAME, str(error))
+    labels = _LABEL_ENDS.split(name)
+    if len(labels) > 1 and not labels[-1]:
+        labels.pop()  # example.com. is example.com; two names for one site would mean two paces
+    try:
+        labels = [
+            label if label.isascii() else idna.alabel(label).decode("ascii") for label in labels
+        ]
+    except idna.IDNAError as error:
+        return _Unreadable(Reason.BAD_NAME, str(error))
+    host = ".".join(labels)
+    if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
+        return _Unreadable(Reason.BAD_HOST, name)
+    if _NUMERIC.fullmatch(labels[-1]) and not _is_address(host):
+        return _Unreadable(Reason.BAD_HOST, name)  # 127.1, 0x7f.1: an address in disguise
+    return host
+
+
+def _address(name: str) -> str | _Unreadable:
+    try:
+        address = ipaddress.IPv6Address(name.removeprefix("[").removesuffix("]"))
+    except ValueError as error:
+        return _Unreadable(Reason.BAD_HOST, str(error))
+    if not name.endswith("]") or address.scope_id:
+        return _Unreadable(Reason.BAD_HOST, name)
+    if address.ipv4_mapped is not None:  # Python writes these in two ways, by its version
+        low = int(address.ipv4_mapped)
+        return f"::ffff:{low >> 16:x}:{low & 0xFFFF:x}"
+    return str(address)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _escaped(text: str, odd: re.Pattern[bytes]) -> str:
+    try:
+        octets = text.encode("utf-8", "surrogateescape")  # header bytes come as surrogates
+    except UnicodeEncodeError:
+        octets = _SURROGATES.sub("\ufffd", text).encode("utf-8")
+    return odd.sub(lambda match: b"%%%02X" % match[0][0], octets).decode("ascii")
+
+
+def _resolved(path: str) -> str:
+    if not _DOT_SEGMENT.search(path):
+        return path
+    kept: list[str] = []
+    *segments, last = path.split("/")[1:]
+    for segment in (*segments, last):
+        match segment.lower().replace("%2e", "."):
+            case ".":
+                pass
+            case "..":
+                del kept[-1:]
+            case _:
+                kept.append(segment)
+    if last.lower().replace("%2e", ".") in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
