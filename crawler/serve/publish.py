@@ -1,0 +1,124 @@
+"""What we publish about ourselves: the key directory, the post-quantum keys, the /bot page.
+
+Documents are values; the application below only hands them out. Private members never reach a
+document, since only public keys come in.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from msgspec import Struct
+
+from crawler.serve import page
+from crawler.settings import ProfileName, Settings
+from signing import directory
+from signing.algorithms import ED25519
+from signing.keys import PrivateKey, PublicKey
+
+PQ_KEYS = "/.well-known/bot-pq-jwks.json"
+JWK_SET = "application/jwk-set+json"
+_MAX_AGE = 86400  # seconds, also how long a response signature lives
+_RESIGN = 3600
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """One published resource; `signed` ones carry a signature for each Ed25519 key."""
+
+    media_type: str
+    body: bytes
+    signed: bool = False
+
+    @property
+    def etag(self) -> str:
+        return f'"{sha256(self.body).hexdigest()[:32]}"'
+
+
+def documents(settings: Settings, keys: Sequence[PublicKey]) -> dict[str, Document]:
+    """Every path that we publish; the active keys of each algorithm come first in `keys`.
+
+    The Ed25519 set stands at the well-known path and at `/` (for the `bridge` profile), the AKP
+    keys in a set of their own unless `publish.combined` or the `published` profile wants both.
+    """
+    classical = [key for key in keys if key.algorithm is ED25519]
+    second = [key for key in keys if key.algorithm is not ED25519]
+    profiles = {settings.signatures.profile, *(origin.profile for origin in settings.origins)}
+    combined = settings.publish.combined or ProfileName.PUBLISHED in profiles
+    well_known = directory.key_set([*classical, *second] if combined else classical)
+    return {
+        directory.WELL_KNOWN: Document(
+            media_type=directory.MEDIA_TYPE, body=well_known, signed=True
+        ),
+        "/": Document(media_type=JWK_SET, body=well_known, signed=True),
+        PQ_KEYS: Document(media_type=JWK_SET, body=directory.key_set(second)),
+        "/bot": Document(
+            media_type="text/html; charset=utf-8",
+            body=page.bot(settings, classical, second, pq_keys=PQ_KEYS).encode(),
+        ),
+    }
+
+
+def application(
+    published: Callable[[], Mapping[str, Document]],
+    active: Callable[[], Iterable[PrivateKey]],
+    *,
+    authority: str,
+    wall: Callable[[], float],
+) -> web.Application:
+    """A web application that hands the documents out (GET, HEAD, conditional, CORS `*`).
+
+    `published` and `active` are asked for each request, so that a new key needs no restart. The
+    response is signed for `authority`, our home's, never for whatever Host a client sends.
+    """
+    signatures: dict[bytes, tuple[float, tuple[tuple[str, str], ...]]] = {}
+
+    def signed(body: bytes) -> tuple[tuple[str, str], ...]:
+        made, fields = signatures.get(body, (-float(_RESIGN), ()))
+        if wall() - made >= _RESIGN or wall() < made:
+            made = wall()
+            fields = directory.signed_fields(
+                body,
+                active(),
+                authority=authority,
+                created=int(made),
+                expires=int(made) + _MAX_AGE,
+            )
+            signatures.clear()
+            signatures[body] = made, fields
+        return fields
+
+    async def hand_out(request: web.Request) -> web.Response:
+        document = published().get(request.path)
+        if document is None:
+            raise web.HTTPNotFound(text="nothing is published here; see /bot\n")
+        headers = {
+            "Cache-Control": f"public, max-age={_MAX_AGE}",
+            "ETag": document.etag,
+            "Access-Control-Allow-Origin": "*",
+            "X-Content-Type-Options": "nosniff",
+        }
+        if document.signed:
+            headers |= dict(signed(document.body))
+        if _matches(request.headers.get("If-None-Match"), document.etag):
+            return web.Response(status=304, headers=headers)
+        headers["Content-Type"] = document.media_type
+        return web.Response(body=document.body, headers=headers)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", hand_out)
+    return app
+
+
+def home_authority(settings: Settings) -> str:
+    """The authority that our published responses are signed for."""
+    return urlsplit(settings.bot.home).netloc.lower().removesuffix(":443")
+
+
+def _matches(condition: str | None, etag: str) -> bool:
+    """If-None-Match, compared weakly (RFC 9110, section 13.1.2)."""
+    if condition is None:
+        return False
+    if condition.strip() == "*":
+        return True
+    return etag in (item.strip().removeprefix("W/") for item in condition.split(","))
