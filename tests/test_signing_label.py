@@ -1,0 +1,39 @@
+"""A label writes what strict serialization of the same values would."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signing.base import SignatureParams
+from signing.fields import Params
+from signing.label import Label
+from signing.message import Component
+
+_PRINTABLE = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E))
+_BASE64 = st.text(st.sampled_from("AZaz09+/=-_"), max_size=88)
+_SECONDS = st.integers(min_value=10**9, max_value=10**10 - 1)
+
+
+@given(
+    alg=_PRINTABLE, tag=_PRINTABLE, nonced=st.booleans(), keyid=_BASE64, nonce=_BASE64, at=_SECONDS
+)
+def test_prepared_text_equals_strict_serialization(
+    alg: str, tag: str, nonced: bool, keyid: str, nonce: str, at: int
+) -> None:
+    covered = (Component("@authority"), Component("signature-agent", (("key", "sig2"),)))
+    label = Label(name="sig2", covered=covered, agent='"x"', alg=alg, tag=tag, nonced=nonced)
+    params: Params = (("created", at), ("expires", at + 1), ("keyid", keyid))
+    params += (("alg", alg),) if alg else ()
+    params += (("nonce", nonce),) if nonced else ()
+    params += (("tag", tag),) if tag else ()
+
+    written = label.write(at, at + 1, keyid, nonce)
+
+    assert written == SignatureParams(covered, params).serialize()
+
+
+def test_the_agent_line_is_the_last_before_the_parameters() -> None:
+    covered = (Component("@authority"), Component("signature-agent", (("key", "sig1"),)))
+
+    label = Label(name="sig1", covered=covered, agent='"https://x"', alg="", tag="", nonced=False)
+
+    assert label.agent_line == '"signature-agent";key="sig1": "https://x"\n'
