@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from crawler.polite import target
 from crawler.settings import (
     SECOND_ALGORITHMS,
     Bot,
@@ -34,6 +35,10 @@ _DURATION_KEYS = {"freeze", "min_interval", "max_interval", "full_fetch", "every
 _LABEL = re.compile(r"[a-z*][a-z0-9_.*-]*")
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
+_URL_HINTS = {
+    target.Reason.USER_INFO: "take out what stands before the @; it is never sent",
+    target.Reason.BAD_NAME: "write the name as its owner registered it, or its xn-- form",
+}
 _T = TypeVar("_T")
 
 
@@ -199,9 +204,7 @@ def _origin(table: object, main: _File, defaults: dict[str, Any], place: str) ->
         own["follow"] = [own["follow"]]
     chosen = {"profile": main.signatures.profile, "sig2": main.signatures.sig2, **own}
     origin = _convert({**chosen, "sig2_set": "sig2" in own}, Origin, place)
-    origin = msgspec.structs.replace(origin, politeness=politeness)
-    _check_origin(origin, place)
-    return origin
+    return _check_origin(msgspec.structs.replace(origin, politeness=politeness), place)
 
 
 def _check_main(main: _File, place: str) -> None:
@@ -269,28 +272,22 @@ def _check_politeness(politeness: Politeness, place: str) -> None:
         )
 
 
-def _check_origin(origin: Origin, place: str) -> None:
-    try:
-        parts = urlsplit(origin.url)
-        _ = parts.port
-    except ValueError as error:
-        raise SettingsError(f"{place}.url", f"{origin.url!r} is not a URL: {error}") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+def _check_origin(origin: Origin, place: str) -> Origin:
+    """The origin with its URL as it is sent."""
+    home = target.sendable(origin.url)
+    if isinstance(home, target.Unsendable):
         raise SettingsError(
             f"{place}.url",
-            f"{origin.url!r} is not an http(s) URL",
-            "for example https://example.com/",
-        )
-    if "@" in parts.netloc:
-        raise SettingsError(
-            f"{place}.url", "has user info, which is never sent", "take out what stands before @"
+            f"{home.url!r} cannot be asked for: {home}",
+            _URL_HINTS.get(home.reason, "for example https://example.com/"),
         )
     for index, page in enumerate(origin.start):
-        if not page.startswith("/") or page.startswith("//"):
+        found = target.joined(home.url, page)
+        if isinstance(found, target.Unsendable) or found.origin != home.origin:
             raise SettingsError(
                 f"{place}.start[{index}]",
-                f"{page!r} is not a path of {origin.url}",
-                "begin it with one /",
+                f"{page!r} is not a path of {home.origin}",
+                "begin it with one /; another host is an origin of its own",
             )
     if origin.schedule is not None and origin.every is not None:
         raise SettingsError(f"{place}.every", "stands beside a schedule", "keep one of the two")
@@ -300,6 +297,7 @@ def _check_origin(origin: Origin, place: str) -> None:
         not origin.cookie.isascii() or not origin.cookie.isprintable()
     ):
         raise SettingsError(f"{place}.cookie", "only printable ASCII can be sent")
+    return msgspec.structs.replace(origin, url=home.url)
 
 
 def _check_schedule(expression: str, place: str) -> None:
@@ -317,12 +315,9 @@ def _check_schedule(expression: str, place: str) -> None:
 
 def _check_distinct(origins: tuple[Origin, ...], place: str) -> None:
     names: dict[str, int] = {}
-    urls: dict[tuple[str, str | None, int | None, str], int] = {}
+    urls: dict[str, int] = {}
     for index, origin in enumerate(origins):
-        parts = urlsplit(origin.url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        key = (parts.scheme, parts.hostname, port, parts.path or "/")
-        for seen, what in ((names.get(origin.name), "name"), (urls.get(key), "url")):
+        for seen, what in ((names.get(origin.name), "name"), (urls.get(origin.url), "url")):
             if seen is not None:
                 raise SettingsError(
                     f"{place}: origin[{index}].{what}",
@@ -330,4 +325,4 @@ def _check_distinct(origins: tuple[Origin, ...], place: str) -> None:
                     "each origin stands once; join their start lists",
                 )
         names[origin.name] = index
-        urls[key] = index
+        urls[origin.url] = index

@@ -1,0 +1,204 @@
+"""The two configuration files: what is read, and what each mistake is called."""
+
+from pathlib import Path
+
+import pytest
+
+from crawler import configuration
+from crawler.configuration import SettingsError
+from crawler.settings import Follow, ProfileName, ScopeKind, Second
+
+MAIN = Path(__file__).parents[1] / "config" / "crawler.toml"
+BOT = """[bot]
+product = "ExampleBot"
+home = "https://bot.example"
+contact = "mailto:a@bot.example"
+"""
+ONE = '[[origin]]\nname = "one"\nurl = "https://one.example/"\n'
+
+
+def load(folder: Path, main: str = BOT, origins: str = ONE) -> configuration.Settings:
+    (folder / "crawler.toml").write_text(main, encoding="utf-8")
+    (folder / "origins.toml").write_text(origins, encoding="utf-8")
+    return configuration.load(folder / "crawler.toml")
+
+
+def test_the_shipped_files_are_fine_and_their_overrides_count_for_one_origin() -> None:
+    settings = configuration.load(MAIN)
+
+    first, second = settings.origins
+    assert (first.politeness.min_delay, second.politeness.min_delay) == (5.0, 10.0)
+    assert (first.every, second.schedule) == (6 * 3600.0, "0 5 * * 1")
+    assert second.follow == (Follow.LINKS,)
+    assert first.politeness.freeze == (3600.0, 86400.0, 604800.0)
+    assert settings.bot.user_agent == (
+        "ExampleBot/1.0 (+https://bot.example/bot; mailto:bot@bot.example)"
+    )
+
+
+def test_defaults_fill_what_is_not_written(tmp_path: Path) -> None:
+    settings = load(tmp_path)
+
+    (origin,) = settings.origins
+    assert origin.profile is ProfileName.AUTO
+    assert (origin.sig2, origin.sig2_set) == (Second.WATCH, False)
+    assert origin.start == ("/",)
+    assert origin.politeness.scope is ScopeKind.HOST
+    assert settings.keys_directory == tmp_path / "keys"
+    assert settings.state_directory == tmp_path / "state"
+
+
+def test_politeness_of_the_main_file_is_every_origins_default(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        BOT + '[politeness]\nmin_delay = 7.5\nquiet = "22:00-06:00 Europe/Prague"\n',
+        ONE + 'min_interval = "2d"\nsig2 = "never"\n',
+    )
+
+    (origin,) = settings.origins
+    assert origin.politeness.min_delay == 7.5
+    assert origin.politeness.min_interval == 172800.0
+    assert (origin.sig2, origin.sig2_set) == (Second.NEVER, True)
+
+
+def test_urls_are_kept_as_they_are_sent(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path, origins=ONE.replace("https://one.example/", "https://Bücher.example/ü?a=ß")
+    )
+
+    assert settings.origins[0].url == "https://xn--bcher-kva.example/%C3%BC?a=%C3%9F"
+
+
+def test_a_cookie_shows_in_no_repr(tmp_path: Path) -> None:
+    settings = load(tmp_path, origins=ONE + 'cookie = "session=geheim"\n')
+
+    assert settings.origins[0].cookie == "session=geheim"
+    assert "geheim" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        pytest.param("product =", "produkt =", "crawler.toml: bot.produkt", "'product'", id="typo"),
+        pytest.param("[bot]", "[bto]", "crawler.toml: bto", "'bot'", id="mistyped table"),
+        pytest.param(
+            '"https://bot.example"', '"http://bot.example"', "bot.home", "https", id="http"
+        ),
+        pytest.param(
+            '"https://bot.example"', '"https://bot.example/x"', "bot.home", "path", id="home path"
+        ),
+        pytest.param('"ExampleBot"', '"Example Bot"', "bot.product", "token", id="no token"),
+        pytest.param('"mailto:a@bot.example"', '"me"', "bot.contact", "mailto", id="contact"),
+        pytest.param(
+            '"mailto:a@bot.example"', '"mailto:a\\r\\nX: y"', "bot.contact", "ASCII", id="injection"
+        ),
+        pytest.param("[bot]", "[bot", "crawler.toml", "TOML", id="no toml"),
+    ],
+)
+def test_mistakes_in_the_main_file_name_place_and_cure(
+    tmp_path: Path, old: str, new: str, place: str, words: str
+) -> None:
+    assert old in BOT
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, BOT.replace(old, new))
+
+    assert place in caught.value.place
+    assert words in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "place", "words"),
+    [
+        ("[politeness]\nmin_delay = -1", "politeness.min_delay", ">= 0"),
+        ('[politeness]\nmin_delay = "soon"', "politeness.min_delay", "float"),
+        ("[politeness]\nmin_dely = 1", "politeness.min_dely", "'min_delay'"),
+        ('[politeness]\nmin_interval = "1y"', "politeness.min_interval", "duration"),
+        ("[politeness]\nmin_interval = true", "politeness.min_interval", "duration"),
+        ('[politeness]\nmin_interval = "40d"', "politeness.max_interval", "shorter"),
+        ('[politeness]\nquiet = "late"', "politeness.quiet", "22:00"),
+        ('[politeness]\nquiet = "01:00-02:00 Mars/Base"', "politeness.quiet", "time zone"),
+        ("[politeness]\nfreeze = []", "politeness.freeze", "length"),
+        ("[signatures]\nlifetime = 86401", "signatures.lifetime", "86400"),
+        ('[signatures]\nsig2 = "sometimes"', "signatures.sig2", "watch, always, never"),
+        ('[signatures.second]\nlabel = "sig1"', "signatures.second.label", "sig1"),
+        ('[signatures.second]\nlabel = "Sig 2"', "signatures.second.label", "lower-case"),
+        ('[signatures.second]\nalgorithm = "rsa"', "signatures.second.algorithm", "ml-dsa-44"),
+        ('[signatures.second]\ntag = "é"', "signatures.second.tag", "ASCII"),
+    ],
+)
+def test_mistakes_in_its_tables_name_place_and_cure(
+    tmp_path: Path, lines: str, place: str, words: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, f"{BOT}{lines}\n")
+
+    assert place in caught.value.place
+    assert words in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("origins", "place", "words"),
+    [
+        pytest.param("", "origins.toml", "no origin", id="none"),
+        pytest.param("x = 1\n", "origins.toml: x", "[[origin]]", id="stray key"),
+        pytest.param("origin = [1]\n", "origin[0]", "table", id="no table"),
+        pytest.param(ONE + "shedule = ''\n", "origin[0].shedule", "'schedule'", id="typo"),
+        pytest.param(ONE + "min_delay = -0.1\n", "origin[0].min_delay", ">= 0", id="negative"),
+        pytest.param(ONE + 'schedule = "x"\n', "origin[0].schedule", "five fields", id="cron"),
+        pytest.param(
+            ONE + 'schedule = "0 0 * * *"\nevery = "1h"\n', "origin[0].every", "one", id="both"
+        ),
+        pytest.param(ONE + 'start = ["//x/"]\n', "origin[0].start[0]", "path", id="other host"),
+        pytest.param(ONE + "start = []\n", "origin[0].start", "length", id="no start"),
+        pytest.param(ONE + 'cookie = "a\\nb"\n', "origin[0].cookie", "ASCII", id="cookie"),
+        pytest.param(ONE + "follow = 'feed'\n", "origin[0].follow[0]", "enum", id="follow"),
+        pytest.param(ONE + ONE, "origin[1].name", "origin[0]", id="same name"),
+        pytest.param(
+            ONE + ONE.replace('"one"', '"two"').replace("one.example/", "ONE.example:443"),
+            "origin[1].url",
+            "origin[0]",
+            id="same url written differently",
+        ),
+        pytest.param(
+            ONE.replace("https://", "https://me:secret@"), "origin[0].url", "@", id="user info"
+        ),
+        pytest.param(ONE.replace("https:", "ftp:"), "origin[0].url", "http", id="scheme"),
+        pytest.param(
+            ONE.replace("one.example", "a_ü.example"), "origin[0].url", "xn--", id="no IDN"
+        ),
+        pytest.param(ONE.replace(".example/", ".example:99999/"), "url", "port", id="port"),
+    ],
+)
+def test_mistakes_in_the_origins_name_place_and_cure(
+    tmp_path: Path, origins: str, place: str, words: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, origins=origins)
+
+    assert place in caught.value.place
+    assert words in f"{caught.value} {caught.value.hint}"
+    assert "secret" not in str(caught.value)
+
+
+def test_a_missing_file_names_what_writes_one(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        configuration.load(tmp_path / "crawler.toml")
+
+    assert "crawl init" in (caught.value.hint or "")
+
+
+def test_a_file_that_is_not_utf8_is_said(tmp_path: Path) -> None:
+    load(tmp_path)
+    (tmp_path / "origins.toml").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(SettingsError, match="cannot be read"):
+        configuration.load(tmp_path / "crawler.toml")
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [(90, 90.0), (1.5, 1.5), ("90", 90.0), ("90s", 90.0), ("5m", 300.0), ("6h", 21600.0),
+     ("1.5d", 129600.0), ("2w", 1209600.0)],
+)  # fmt: skip
+def test_durations_are_seconds_or_have_a_unit(written: object, seconds: float) -> None:
+    assert configuration.duration(written) == seconds
