@@ -182,15 +182,12 @@ class Profile:
             sf.serialize_string(url) for url in (self.home, self.directory, self.second_keys)
         )
         typed = sf.Item(self.second_keys, (("type", sf.Token("jwks_uri")),))
-        match _AGENTS[self.name]:
-            case _Agent.STRING:
-                return home, home
-            case _Agent.URLS:
-                return directory, second_keys
-            case _Agent.ORIGIN:
-                return home, sf.serialize_member(typed)
-            case _Agent.ORIGIN_AND_URL:
-                return home, second_keys
+        return {
+            _Agent.STRING: (home, home),
+            _Agent.URLS: (directory, second_keys),
+            _Agent.ORIGIN: (home, sf.serialize_member(typed)),
+            _Agent.ORIGIN_AND_URL: (home, second_keys),
+        }[_AGENTS[self.name]]
 
     def _covered(self, label: str) -> tuple[Component, ...]:
         if _AGENTS[self.name] is _Agent.STRING:

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signing.base import SignatureParams
-from signing.fields import Params
 from signing.label import Label
 from signing.message import Component
 
@@ -21,10 +20,12 @@ def test_prepared_text_equals_strict_serialization(
 ) -> None:
     covered = (Component("@authority"), Component("signature-agent", (("key", "sig2"),)))
     label = Label(name="sig2", covered=covered, agent='"x"', alg=alg, tag=tag, nonced=nonced)
-    params: Params = (("created", at), ("expires", at + 1), ("keyid", keyid))
-    params += (("alg", alg),) if alg else ()
-    params += (("nonce", nonce),) if nonced else ()
-    params += (("tag", tag),) if tag else ()
+    params = (
+        *(("created", at), ("expires", at + 1), ("keyid", keyid)),
+        *((("alg", alg),) if alg else ()),
+        *((("nonce", nonce),) if nonced else ()),
+        *((("tag", tag),) if tag else ()),
+    )
 
     written = label.write(at, at + 1, keyid, nonce)
 
