@@ -33,10 +33,10 @@ def requests_of(pages: int) -> int:
     return len(ADDRESSES) * (pages + 1)
 
 
-def differences(seen: list[Access], pages: int) -> list[str]:
+def differences(seen: list[Access], pages: int, addresses: Iterable[str] = ADDRESSES) -> list[str]:
     """Compare the server's own log with the crawl that was ordered; empty when they agree."""
     ordered = sorted(
-        (address, target) for address in ADDRESSES for target in ("/robots.txt", *targets(pages))
+        (address, target) for address in addresses for target in ("/robots.txt", *targets(pages))
     )
     served = sorted((line.address, line.target) for line in seen)
     problems = [
