@@ -62,10 +62,8 @@ def pair(
 
     Raises LabelMismatch if a label stands in one of the two only (RFC 9421, section 4.2).
     """
-    for label in inputs.keys() - signatures.keys():
-        raise LabelMismatch(label, "Signature-Input")
-    for label in signatures.keys() - inputs.keys():
-        raise LabelMismatch(label, "Signature")
+    for label in sorted(inputs.keys() ^ signatures.keys()):
+        raise LabelMismatch(label, "Signature-Input" if label in inputs else "Signature")
     return tuple((label, member, signatures[label]) for label, member in inputs.items())
 
 
