@@ -203,7 +203,7 @@ class Itinerary:
         )
 
     def _task(self, page: Page, now: float) -> FetchTask:
-        full = page.full_at is None or now - page.full_at >= self.origin.politeness.full_fetch
+        full = freshness.full_fetch_due(page.full_at, now, self.origin.politeness)
         return FetchTask(
             origin=self.origin.name,
             scope=self.scope,

@@ -1,0 +1,257 @@
+"""When the next request may leave."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from records import record
+
+from crawler.events import FetchRecord, Kind, Outcome, Stage, Why
+from crawler.polite import pace
+from crawler.polite.pace import Go, Pace, Stop, Wait
+from crawler.settings import Politeness
+
+POLITE = Politeness()
+ALONE = ("sig1",)
+BOTH = ("sig1", "sig2")
+DAY = 86400.0
+
+
+def after(*records: FetchRecord, politeness: Politeness = POLITE) -> Pace:
+    state = Pace()
+    for item in records:
+        state = pace.after(state, item, politeness)
+    return state
+
+
+def test_a_stranger_may_be_asked_at_once() -> None:
+    assert pace.decide(Pace(), "one", 1000.0, POLITE) == Go()
+
+
+@pytest.mark.parametrize(
+    ("known", "delay", "why"),
+    [
+        pytest.param({"elapsed": 0.5}, 5.0, Why.DELAY, id="the floor"),
+        pytest.param({"elapsed": 2.0}, 10.0, Why.DELAY, id="five times a slow answer"),
+        pytest.param({"elapsed": 100.0}, 300.0, Why.DELAY, id="but no more than max_delay"),
+        pytest.param({"crawl_delay": 20.0}, 20.0, Why.DELAY, id="Crawl-delay where larger"),
+        pytest.param({"crawl_delay": 1.0}, 5.0, Why.DELAY, id="the floor where that is larger"),
+        pytest.param({"retry_after": 120.0}, 120.0, Why.RETRY_AFTER, id="Retry-After on a 200"),
+        pytest.param(
+            {"status": 503, "retry_after": 7200.0}, 7200.0, Why.RETRY_AFTER, id="not cut short"
+        ),
+        pytest.param(
+            {"status": 429, "retry_after": 1e9}, DAY, Why.RETRY_AFTER, id="up to max_retry_after"
+        ),
+        pytest.param(
+            {"quota_left": 0, "quota_reset": 60.0}, 60.0, Why.RATE_LIMIT, id="a spent quota"
+        ),
+        pytest.param(
+            {"quota_left": 3, "quota_reset": 60.0}, 20.0, Why.DELAY, id="what is left, spread"
+        ),
+        pytest.param(
+            {"status": None, "outcome": Outcome.FAILED, "stage": Stage.STALE_CONNECTION},
+            5.0,
+            Why.DELAY,
+            id="a stale connection is nobody's fault",
+        ),
+    ],
+)
+def test_the_delay_counts_from_the_end_of_the_answer(
+    known: dict[str, object], delay: float, why: Why
+) -> None:
+    item = record(**known)
+    state = after(item)
+
+    assert state.not_before == pytest.approx(item.at + item.elapsed + delay)
+    assert state.why is why
+    now = state.not_before - 1.0
+    assert pace.decide(state, "one", now, POLITE) == Wait(state.not_before, why)
+    assert pace.decide(state, "one", state.not_before, POLITE) == Go()
+
+
+def test_what_is_further_away_than_we_wait_ends_the_turn() -> None:
+    state = after(record(status=503, retry_after=7200.0))
+
+    assert pace.decide(state, "one", 1001.0, POLITE) == Stop(state.not_before, Why.RETRY_AFTER)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_setbacks_in_a_row_double_the_delay_with_a_jitter_of_the_records_own(status: int) -> None:
+    items = [record(status=status, id=f"r-{n}", labels=ALONE, elapsed=0.0) for n in range(3)]
+    waits = [after(*items[: n + 1]).not_before - 1000.0 for n in range(3)]
+
+    assert [5.0 <= waits[0] <= 6.25, 10.0 <= waits[1] <= 12.5, 20.0 <= waits[2] <= 25.0] == [
+        True
+    ] * 3
+    assert after(*items).why is Why.BACK_OFF
+    assert after(*items) == after(*items)
+
+
+def test_an_answer_ends_the_back_off() -> None:
+    state = after(record(status=503, id="a"), record(status=503, id="b"), record(at=2000.0))
+
+    assert (state.setbacks, state.not_before) == (0, 2005.5)
+
+
+def test_a_later_answer_never_shortens_what_is_owed() -> None:
+    state = after(record(status=503, retry_after=600.0), record(at=1001.0))
+
+    assert (state.not_before, state.why) == (1600.5, Why.RETRY_AFTER)
+
+
+@pytest.mark.parametrize(
+    ("refusals", "closed"),
+    [
+        pytest.param([(403, ALONE)] * 3, Why.FROZEN, id="three refusals of sig1 alone"),
+        pytest.param([(451, BOTH)] * 3, Why.FROZEN, id="451 is about the law, not the signature"),
+        pytest.param([(403, ALONE)] * 2, None, id="two are tolerated"),
+        pytest.param([(403, BOTH)] * 9, None, id="sig2 may have caused them"),
+        pytest.param([(401, BOTH), (401, ALONE)] * 3, Why.FROZEN, id="confirmed by controls"),
+        pytest.param([(403, ALONE), (200, BOTH)] * 5, None, id="others go well in between"),
+        pytest.param([(500, ALONE)] * 5, Why.PARKED, id="five failures"),
+        pytest.param([(500, BOTH)] * 9, None, id="failures that sig2 may have caused"),
+        pytest.param([(404, ALONE)] * 9, None, id="not found is an answer"),
+        pytest.param([(429, ALONE)] * 9, None, id="too many requests is our doing"),
+    ],
+)
+def test_an_origin_that_refuses_or_fails_again_and_again_is_left_alone(
+    refusals: list[tuple[int, tuple[str, ...]]], closed: Why | None
+) -> None:
+    state = after(
+        *(
+            record(status=status, labels=labels, id=f"r-{n}", at=1000.0 + 100 * n)
+            for n, (status, labels) in enumerate(refusals)
+        )
+    )
+
+    assert state.regard("one").closed is closed
+    decision = pace.decide(state, "one", 1001.0 + 100 * len(refusals), POLITE)
+    assert isinstance(decision, Stop) is (closed is not None)
+    assert pace.decide(state, "another", 1e9, POLITE) == Go()
+
+
+@pytest.mark.parametrize("stage", [Stage.DNS, Stage.CONNECT, Stage.TLS])
+def test_a_host_that_cannot_be_reached_is_parked_whatever_was_to_be_sent(stage: Stage) -> None:
+    dead = [record(status=None, outcome=Outcome.FAILED, stage=stage, id=f"r-{n}") for n in range(5)]
+
+    regard = after(*dead).regard("one")
+    assert regard.closed is Why.PARKED
+    assert stage in regard.detail
+
+
+def test_each_freeze_is_longer_and_one_refusal_suffices_after_the_first() -> None:
+    state, now, lengths = Pace(), 1000.0, []
+    for n in range(3):
+        while state.regard("one").closed is None or now >= state.regard("one").closed_until:
+            item = record(status=403, labels=ALONE, at=now, id=f"r-{n}-{now}", elapsed=0.0)
+            state = pace.after(state, item, POLITE)
+            last, now = now, now + 10.0
+        lengths.append(state.regard("one").closed_until - last)
+        now = state.regard("one").closed_until
+
+    assert lengths == [3600.0, DAY, 604800.0]
+
+
+def test_a_good_answer_makes_us_welcome_again() -> None:
+    frozen = after(*(record(status=403, labels=ALONE, id=f"r-{n}") for n in range(3)))
+    state = pace.after(frozen, record(at=9000.0), POLITE)
+
+    assert state.regard("one").closed is None
+    assert state.regard("one").freezes == 0
+
+
+def test_a_promise_counts_the_days_requests_and_the_budget_ends_the_day() -> None:
+    politeness = Politeness(daily_requests=2)
+    state = pace.before(pace.before(Pace(), "one", "a", 100.0), "one", "b", 200.0)
+
+    assert (state.pending, state.regard("one").asked) == ("b", 2)
+    assert pace.decide(state, "one", 300.0, politeness) == Stop(DAY, Why.DAILY_BUDGET)
+    assert pace.decide(state, "one", DAY + 1.0, politeness) == Go()
+    assert pace.before(state, "one", "c", DAY + 1.0).regard("one").asked == 1
+
+
+def test_an_interrupted_request_costs_a_full_delay_from_the_restart() -> None:
+    slow = after(record(crawl_delay=30.0))
+    promised = pace.before(slow, "one", "x", 5000.0)
+    state = pace.resumed(promised, 6000.0, POLITE)
+
+    assert (state.pending, state.not_before, state.why) == (None, 6030.0, Why.INTERRUPTED)
+    assert pace.resumed(slow, 6000.0, POLITE) == slow
+
+
+def test_an_interrupted_request_does_not_shorten_a_longer_promise() -> None:
+    promised = pace.before(after(record(status=503, retry_after=7200.0)), "one", "x", 1001.0)
+
+    assert pace.resumed(promised, 2000.0, POLITE).not_before == 8200.5
+
+
+@pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.INTERNAL])
+def test_what_never_left_owes_no_delay(outcome: Outcome) -> None:
+    promised = pace.before(Pace(not_before=900.0), "one", "x", 1000.0)
+    state = pace.after(promised, record(outcome=outcome, status=None), POLITE)
+
+    assert (state.pending, state.not_before) == (None, 900.0)
+
+
+@pytest.mark.parametrize(
+    ("now", "until"),
+    [
+        # 2026-11-30 is a Monday; Prague is an hour ahead of UTC then
+        pytest.param(1796079600.0, 1796101200.0, id="at 22:00 + 1 h, until six"),
+        pytest.param(1796097600.0, 1796101200.0, id="before dawn, until six"),
+        pytest.param(1796101200.0, None, id="at six the day begins"),
+        pytest.param(1796072399.0, None, id="a second before ten"),
+    ],
+)
+def test_quiet_hours_are_the_sites_own_night(now: float, until: float | None) -> None:
+    politeness = Politeness(quiet="22:00-06:00 Europe/Prague")
+    decision = pace.decide(Pace(), "one", now, politeness)
+
+    assert decision == (Go() if until is None else Stop(until, Why.QUIET_HOURS))
+
+
+def test_a_wait_that_would_end_in_quiet_hours_ends_after_them() -> None:
+    politeness = Politeness(quiet="22:00-06:00 Europe/Prague")
+    state = Pace(not_before=1796072400.0 + 30.0)
+
+    assert pace.decide(state, "one", 1796072400.0 - 30.0, politeness) == Stop(
+        1796101200.0, Why.QUIET_HOURS
+    )
+
+
+ANSWERS = st.builds(
+    record,
+    status=st.sampled_from([200, 301, 304, 401, 403, 404, 429, 451, 500, 503, None]),
+    outcome=st.just(Outcome.ANSWERED),
+    stage=st.sampled_from([None, *Stage]),
+    labels=st.sampled_from([ALONE, BOTH]),
+    kind=st.sampled_from(Kind),
+    elapsed=st.floats(0, 400),
+    retry_after=st.none() | st.floats(-100, 1e8),
+    quota_left=st.none() | st.integers(0, 10),
+    quota_reset=st.none() | st.floats(-10, 1e8),
+    crawl_delay=st.none() | st.floats(0, 300),
+    id=st.uuids().map(str),
+)
+
+
+@given(st.lists(ANSWERS, max_size=12))
+def test_no_history_makes_us_hasty(history: list[FetchRecord]) -> None:
+    state, now = Pace(), 0.0
+    for number, answer in enumerate(history):
+        item = replace(answer, at=now)
+        state = pace.after(pace.before(state, "one", item.id, now), item, POLITE)
+        ended = now + item.elapsed
+        owed = max(POLITE.min_delay, item.crawl_delay or 0.0)
+
+        assert state.not_before >= ended + owed
+        assert state.not_before <= ended + DAY
+        assert isinstance(pace.decide(state, "one", ended, POLITE), Wait | Stop)
+        assert state.pending is None
+        assert sum(regard.asked for regard in state.regards.values()) <= number + 1
+        now = max(state.not_before, state.regard("one").closed_until)
+        assert pace.decide(state, "one", now, POLITE) in (
+            Go(),
+            Stop((now // DAY + 1) * DAY, Why.DAILY_BUDGET),
+        )
