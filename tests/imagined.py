@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from math import inf
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from crawler.engine import Crawl
-from crawler.events import Arm, Event, FetchRecord, Kind, Outcome, ProfileName, Stage
+from crawler.events import Arm, Event, FetchRecord, Kind, Outcome, Stage
 from crawler.polite import pace, robots, target
 from crawler.polite.frontier import (
     Claim,
@@ -23,8 +24,9 @@ from crawler.polite.frontier import (
     Supply,
 )
 from crawler.polite.itinerary import Itinerary
-from crawler.settings import Origin, Second
+from crawler.settings import Origin, ProfileName, Second
 
+E = TypeVar("E", bound=Event)
 Site = Callable[[FetchTask], Fetched]
 PRODUCT = "ExampleBot"
 
@@ -66,7 +68,7 @@ def failed(task: FetchTask, stage: Stage) -> Fetched:
 def robots_txt(task: FetchTask, text: str, **known: object) -> Fetched:
     """A robots.txt that was read."""
     rules = robots.parse(text.encode(), PRODUCT)
-    fetched = answered(task, digest=f"digest of {text!r}", **known)
+    fetched = answered(task, 200, (), digest=f"digest of {text!r}", **known)
     return Fetched(record=replace(fetched.record, crawl_delay=rules.crawl_delay), robots=rules)
 
 
@@ -181,7 +183,7 @@ class ImaginedWorld:
     def log(self, event: Event) -> None:
         self.events.append(event)
 
-    def of(self, kind: type[Event]) -> list[Event]:
+    def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
 
     def urls(self, kind: Kind | None = None) -> list[str]:

@@ -41,6 +41,7 @@ HOPS = 10
 CONTROLS = 3  # of refusals, in one refresh: enough to know whom they were meant for
 BATCH = 64
 _REDIRECTS = (301, 302, 303, 307, 308)
+_FINAL = {Outcome.CANCELLED, Outcome.INTERNAL, Outcome.NOT_SENT}
 _PASSING = {Stage.DNS, Stage.CONNECT, Stage.TLS, Stage.FIRST_BYTE, Stage.HEAD, Stage.BODY}
 
 
@@ -242,7 +243,7 @@ class Itinerary:
 
     def _repeat(self, record: FetchRecord) -> FetchTask | None:
         """The same page again, where an answer may be a passing one or sig2's doing."""
-        if record.outcome in (Outcome.CANCELLED, Outcome.INTERNAL, Outcome.NOT_SENT):
+        if record.attempt >= ATTEMPTS or record.outcome in _FINAL:
             return None
         again = FetchTask(
             origin=record.origin,
@@ -258,8 +259,6 @@ class Itinerary:
         if refused and len(record.labels) > 1 and self._controls < CONTROLS:
             self._controls += 1
             return replace(again, arm=Arm.FIRST_ONLY, control_of=record.id)
-        if record.attempt >= ATTEMPTS:
-            return None
         passing = record.status is not None and (record.status == 429 or record.status >= 500)
         if passing or record.stage in _PASSING or record.stage is Stage.STALE_CONNECTION:
             return again
