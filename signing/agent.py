@@ -55,17 +55,16 @@ def _member(
     keyed = _keyed(covered)
     if not keyed <= members.keys():
         return Reason.SIGNATURE_AGENT_MEMBER_MISSING
-    candidates = {label} & (keyed or members.keys())
-    match keying:
-        case Keying.STRICT:
-            if label not in members:
-                return _none_of(len(members))
-            return members[label] if label in keyed else Reason.MISSING_COMPONENT
-        case Keying.LENIENT:
-            if not keyed and not _whole(covered):
-                return Reason.MISSING_COMPONENT
-            candidates = candidates or keyed or set(members)
-            return members[candidates.pop()] if len(candidates) == 1 else _none_of(len(candidates))
+    if keying is Keying.STRICT:
+        if label not in members:
+            return _none_of(len(members))
+        return members[label] if label in keyed else Reason.MISSING_COMPONENT
+    if not keyed and not _whole(covered):
+        return Reason.MISSING_COMPONENT
+    candidates = keyed or set(members)
+    if label not in candidates and len(candidates) != 1:
+        return _none_of(len(candidates))
+    return members[label if label in candidates else candidates.pop()]
 
 
 def _none_of(members: int) -> Reason:

@@ -112,13 +112,13 @@ class Policy:
 
     def knows(self, alg: str) -> bool:
         """Whether an `alg` parameter names anything that this policy accepts."""
-        return alg in self.algorithms or (alg == self.second_alg and alg != "")
+        return alg in self.algorithms or alg == self.second_alg != ""
 
     def agrees(self, alg: str | None, key: PublicKey) -> bool:
         """Whether an `alg` parameter goes with a key; none goes with any (RFC 9421, 3.3.7)."""
         if alg is None or alg == key.algorithm.name:
             return True
-        return key.algorithm.kty == "AKP" and alg == self.second_alg
+        return key.algorithm.kty == "AKP" and alg == self.second_alg != ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,84 @@
+"""The reasons are a closed list, and each has its outcome for good."""
+
+import pytest
+
+from signing.algorithms import ED25519, ML_DSA_44
+from signing.errors import AlgorithmUnsupported
+from signing.judgement import Judgement, Outcome, Policy, Reason
+from signing.keys import PrivateKey, PublicKey
+
+FIRST = PrivateKey(ED25519, bytes(32)).public_key
+SECOND = PrivateKey(ML_DSA_44, bytes(32)).public_key
+
+CLOSED_LIST = """
+    target-not-covered missing-fields expired clock-ahead window-too-long bad-signature
+    content-digest-mismatch missing-component duplicate-component signature-input-unreadable
+    signature-value-unreadable duplicate-label label-mismatch signature-agent-absent
+    signature-agent-ambiguous-member signature-agent-member-missing signature-agent-not-https
+    signature-agent-unparsable unsupported-algorithm algorithm-mismatch unknown-key
+    directory-unavailable directory-malformed replayed
+"""
+
+
+def test_the_reasons_are_a_closed_list() -> None:
+    assert [reason.value for reason in Reason] == CLOSED_LIST.split()
+
+
+def test_what_could_not_be_decided_is_unverified_and_all_else_invalid() -> None:
+    undecided = {reason.value for reason in Reason if reason.outcome is Outcome.UNVERIFIED}
+
+    assert undecided == {
+        "signature-agent-absent",
+        "unsupported-algorithm",
+        "unknown-key",
+        "directory-unavailable",
+        "directory-malformed",
+    }
+    assert not any(reason.outcome is Outcome.VERIFIED for reason in Reason)
+
+
+def test_a_judgement_without_a_reason_is_verified() -> None:
+    assert Judgement(label="sig1").outcome is Outcome.VERIFIED
+    assert Judgement(label="sig1", reason=Reason.EXPIRED).outcome is Outcome.INVALID
+
+
+AGREEMENTS = [
+    pytest.param("ml-dsa-44", None, SECOND, True, id="no alg goes with any key"),
+    pytest.param("ml-dsa-44", "ml-dsa-44", SECOND, True, id="its own name"),
+    pytest.param("mldsa", "mldsa", SECOND, True, id="the configured token"),
+    pytest.param("mldsa", "ml-dsa-44", SECOND, True, id="its own name beside the token"),
+    pytest.param("ml-dsa-44", "mldsa", SECOND, False, id="a token that nobody configured"),
+    pytest.param("ml-dsa-44", "ed25519", SECOND, False, id="the other key's name"),
+    pytest.param("ml-dsa-44", "ed25519", FIRST, True, id="Ed25519 by its name"),
+    pytest.param("mldsa", "mldsa", FIRST, False, id="the token is not for Ed25519"),
+    pytest.param("ml-dsa-44", "ml-dsa-44", FIRST, False, id="Ed25519 by the other's name"),
+    pytest.param("", "", SECOND, False, id="an empty alg is no token"),
+]
+
+
+@pytest.mark.parametrize(("token", "alg", "key", "agrees"), AGREEMENTS)
+def test_an_alg_parameter_has_to_agree_with_the_key(
+    token: str, alg: str | None, key: PublicKey, agrees: bool
+) -> None:
+    policy = Policy(second_alg=token)
+
+    assert policy.agrees(alg, key) is agrees
+
+
+def test_a_policy_knows_its_algorithms_and_its_token_and_nothing_else() -> None:
+    policy = Policy(second_alg="mldsa")
+
+    assert all(policy.knows(alg) for alg in ("ed25519", "ml-dsa-44", "mldsa"))
+    assert not any(policy.knows(alg) for alg in ("", "ML-DSA-44", "hmac-sha256", "ml-dsa-65"))
+    assert not Policy(second_alg="").knows("")
+
+
+def test_a_policy_is_valid_from_birth() -> None:
+    with pytest.raises(ValueError, match="can be negative"):
+        Policy(skew=-1)
+    with pytest.raises(ValueError, match="can be negative"):
+        Policy(max_window=-1)
+    with pytest.raises(ValueError, match="'ed25519' names a classical algorithm"):
+        Policy(second_alg="ed25519")
+    with pytest.raises(AlgorithmUnsupported, match="hmac-sha256"):
+        Policy(algorithms=frozenset({"hmac-sha256"}))
