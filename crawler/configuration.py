@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.polite import target
+from crawler.problems import Problem
 from crawler.settings import (
     SECOND_ALGORITHMS,
     Bot,
@@ -42,14 +43,12 @@ _URL_HINTS = {
 _T = TypeVar("_T")
 
 
-class SettingsError(Exception):
+class SettingsError(Problem):
     """A configuration that cannot be used: `place` names file and path, `hint` what to try."""
 
     def __init__(self, place: str, problem: str, hint: str | None = None) -> None:
-        super().__init__(f"{place}: {problem}")
+        super().__init__(f"{place}: {problem}", hint)
         self.place = place
-        self.problem = problem
-        self.hint = hint
 
 
 class _Manners(Politeness, frozen=True, kw_only=True, forbid_unknown_fields=True):
