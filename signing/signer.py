@@ -30,6 +30,7 @@ _NONCES: Final = {
     NonceForm.BASE64: re.compile(r"[0-9A-Za-z+/]{85}[AQgw]=="),
     NonceForm.BASE64URL: re.compile(r"[0-9A-Za-z_-]{85}[AQgw]"),
 }
+_FRAMES: Final = sum(len(name) + len(": \r\n") for name in FIELDS)
 _OURS: Final = frozenset(name.lower() for name in FIELDS)
 # Ten digits: from 2001 to 2286. `cost` could not be exact without a first and a last second.
 _FIRST_SECOND: Final = 1_000_000_000
@@ -89,7 +90,7 @@ def sign(
         raise ValueError(f"created {created!r} is not in whole Unix seconds of ten digits")
     expires = created + profile.lifetime
     encoded = _encode(nonce, profile.nonce_form)
-    lines = "".join(f"{item.identifier}: {message.component(item)}\n" for item in profile.target)
+    lines = "".join([f"{item.identifier}: {message.component(item)}\n" for item in profile.target])
     signed = []
     for label, key in _signers(keyring, profile, labels):
         params = label.write(created, expires, key.keyid, encoded)
@@ -161,14 +162,11 @@ def _signers(
 
 
 def _assemble(profile: Profile, signed: list[tuple[str, str, str]]) -> SignedRequest:
-    labels = Labels.BOTH if len(signed) > 1 else Labels.FIRST
-    values = (
-        profile.agent(labels),
-        ", ".join([f"{name}={params}" for name, params, _ in signed]),
-        ", ".join([f"{name}=:{signature}:" for name, _, signature in signed]),
-    )
+    agent = profile.agent(Labels.BOTH if len(signed) > 1 else Labels.FIRST)
+    inputs = ", ".join([f"{name}={params}" for name, params, _ in signed])
+    values = ", ".join([f"{name}=:{signature}:" for name, _, signature in signed])
     return SignedRequest(
-        fields=tuple(zip(FIELDS, values, strict=True)),
+        fields=((FIELDS[0], agent), (FIELDS[1], inputs), (FIELDS[2], values)),
         labels=tuple([name for name, _, _ in signed]),
-        size=sum(len(name) + len(value) + 4 for name, value in zip(FIELDS, values, strict=True)),
+        size=_FRAMES + len(agent) + len(inputs) + len(values),
     )
