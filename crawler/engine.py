@@ -62,6 +62,7 @@ class Lane:
         self.visitors: list[FetchTask] = []
         self.made = 0
         self.waited = 0.0
+        self.wait: pace.Wait | None = None  # what it waits for just now
         self._turn = 0
 
     def next(self, now: float) -> Step | None:
@@ -95,6 +96,14 @@ class Crawl:
             for scope in tuple(self._lanes):
                 self.wake(scope)
         self._group = None
+
+    @property
+    def itineraries(self) -> Sequence[Itinerary]:
+        return tuple(self._itineraries.values())
+
+    def waits(self) -> dict[str, pace.Wait]:
+        """The scopes whose lanes wait for their turn just now."""
+        return {scope: lane.wait for scope, lane in self._lanes.items() if lane.wait is not None}
 
     def itinerary(self, origin: str) -> Itinerary | None:
         return self._itineraries.get(origin)
@@ -171,8 +180,10 @@ async def _ask(
     politeness = itinerary.origin.politeness
     now = world.now()
     match pace.decide(state, task.origin, now, politeness):
-        case pace.Wait(until=until):
-            await world.sleep_until(until)
+        case pace.Wait() as wait:
+            lane.wait = wait
+            await world.sleep_until(wait.until)
+            lane.wait = None
             lane.waited += world.now() - now
             return state
         case pace.Stop() as stop:

@@ -1,0 +1,239 @@
+"""The `crawl` command. Every module behind it is loaded only by the command that needs it."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EPILOG = (
+    "Exit codes: 0 fine, 1 our error, 2 usage, 3 the operator's attention is needed, "
+    "4 another run is active."
+)
+
+app = typer.Typer(
+    name="crawl",
+    help="A polite crawler that signs each request twice and watches what that costs.",
+    epilog=EPILOG,
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+keys_app = typer.Typer(name="keys", help="The keys that sign our requests.", no_args_is_help=True)
+app.add_typer(keys_app)
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class ReportFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="crawler.toml; by default the one here, else ~/.config/callingcard/crawler.toml.",
+    ),
+]
+OriginOption = Annotated[
+    list[str] | None,
+    typer.Option("--origin", "-o", metavar="NAME", help="Only this origin; may be repeated."),
+]
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn what an operator can mend into two lines on stderr and an exit code."""
+    try:
+        yield
+    except Exception as error:
+        from crawler.problems import Problem
+
+        if not isinstance(error, Problem):
+            raise
+        complain(str(error), error.hint)
+        raise typer.Exit(error.code) from None
+
+
+def complain(problem: str, hint: str | None = None) -> None:
+    """Say what is wrong and what to try, on stderr."""
+    typer.echo(f"crawl: error: {problem}", err=True)
+    if hint:
+        typer.echo(f"crawl: hint: {hint}", err=True)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"crawl {version('callingcard')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def crawl(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Refresh what is due, then end.")] = False,
+    config: ConfigOption = None,
+    origin: OriginOption = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Ask for every page, due or not; robots and pace stay.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be asked and why not; send nothing.")
+    ] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Crawl a fleet of 21 origins on this machine.")
+    ] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", metavar="DIR", help="With --demo: keep its state there."),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How the result is printed.")] = (
+        Format.TEXT
+    ),
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing unless attention is needed.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Refresh the configured origins, or run one of the commands."""
+    if context.invoked_subcommand is not None:
+        return
+    if not once:
+        complain("nothing to do", "crawl --once refreshes what is due; crawl --help lists the rest")
+        raise typer.Exit(2)
+    if demo and (config or origin or everything or dry_run):
+        complain("--demo brings its own origins", "leave out --config, --origin, --all, --dry-run")
+        raise typer.Exit(2)
+    if state is not None and not demo:
+        complain("--state goes with --demo", "crawler.toml names the state: [state] directory")
+        raise typer.Exit(2)
+    from crawler import command
+
+    with told():
+        if demo:
+            code = command.demo(state, form=form, quiet=quiet)
+        elif dry_run:
+            code = command.dry_run(
+                command.configured(config), origin or [], everything=everything, form=form
+            )
+        else:
+            code = command.once(
+                command.configured(config),
+                origin or [],
+                everything=everything,
+                form=form,
+                quiet=quiet,
+            )
+    raise typer.Exit(code)
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where the files go.")] = Path(),
+) -> None:
+    """Write crawler.toml and origins.toml, make keys, and say what to publish where."""
+    from crawler import command
+
+    with told():
+        command.init(folder)
+
+
+@app.command()
+def check(config: ConfigOption = None) -> None:
+    """Validate both configuration files and the keys."""
+    from crawler import command
+
+    with told():
+        command.check(command.configured(config))
+
+
+@app.command()
+def report(
+    config: ConfigOption = None,
+    origin: OriginOption = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help='"7d", "12h", 2026-11-01, or a date and time.'),
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="The last demo's log.")] = False,
+    form: Annotated[ReportFormat, typer.Option("--format", help="How it is printed.")] = (
+        ReportFormat.TEXT
+    ),
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing unless attention is needed.")
+    ] = False,
+) -> None:
+    """Read the log: per origin requests, answers, waits, and what signing cost."""
+    from crawler import command
+
+    with told():
+        directory = (
+            command.last_demo() if demo else command.configured(config).state_directory
+        )
+        code = command.report(directory, origin or [], since=since, form=form, quiet=quiet)
+    raise typer.Exit(code)
+
+
+@app.command()
+def explain(url: str, config: ConfigOption = None) -> None:
+    """Say whether a URL may be asked now, and on whose word."""
+    from crawler import command
+
+    with told():
+        code = command.explain(command.configured(config), url)
+    raise typer.Exit(code)
+
+
+@app.command()
+def serve(
+    config: ConfigOption = None,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
+) -> None:
+    """Publish the key directory, the post-quantum keys and the /bot page."""
+    from crawler import command
+
+    with told():
+        command.serve(command.configured(config), host, port)
+
+
+@keys_app.command("new")
+def keys_new(config: ConfigOption = None) -> None:
+    """Make an Ed25519 and an ML-DSA key."""
+    from crawler import command
+
+    with told():
+        command.keys_new(command.configured(config))
+
+
+@keys_app.command("list")
+def keys_list(
+    config: ConfigOption = None,
+    form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TEXT,
+) -> None:
+    """List the keys: identifier, algorithm, standing, file."""
+    from crawler import command
+
+    with told():
+        command.keys_list(command.configured(config), form)
