@@ -674,7 +674,7 @@ _PIECES = st.sampled_from(
 _GARBAGE = st.text() | st.lists(_PIECES).map("".join)
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(
     inputs=st.lists(_GARBAGE, max_size=3),
     values=st.lists(_GARBAGE, max_size=3),
