@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from crawler.problems import Problem
 from signing import algorithms, keys
 from signing.algorithms import ED25519, Algorithm
 from signing.errors import KeyUnreadable
@@ -29,17 +30,16 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _LARGEST: Final = 65_536  # bytes of a key file that are read
 
 
-class KeysUnusable(Exception):
+class KeysUnusable(Problem):
     """Nothing can be signed with what is in the folder: our error, exit code 1.
 
     `place` names the folder or file, `hint` what to try.
     """
 
     def __init__(self, place: Path, problem: str, hint: str | None = None) -> None:
-        super().__init__(f"{place}: {problem}")
+        super().__init__(f"{place}: {problem}", hint)
         self.place = str(place)
         self.problem = problem
-        self.hint = hint
 
 
 class Standing(StrEnum):
