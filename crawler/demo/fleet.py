@@ -119,7 +119,7 @@ class Fleet:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as error:
+        except Exception as error:
             if self._loop.done():
                 raise
             self._loop.set_exception(error)
