@@ -16,8 +16,9 @@ from crawler.settings import ProfileName, Settings
 from signing import directory
 from signing.algorithms import ED25519
 from signing.keys import PrivateKey, PublicKey
+from signing.profile import SECOND_KEYS_PATH
 
-PQ_KEYS = "/.well-known/bot-pq-jwks.json"
+PQ_KEYS = SECOND_KEYS_PATH
 JWK_SET = "application/jwk-set+json"
 _MAX_AGE = 86400  # seconds, also how long a response signature lives
 _RESIGN = 3600
