@@ -6,7 +6,7 @@ import pytest
 
 from crawler import configuration
 from crawler.configuration import SettingsError
-from crawler.settings import Follow, ProfileName, ScopeKind, Second
+from crawler.settings import Follow, ProfileName, ScopeKind, Second, Settings
 
 MAIN = Path(__file__).parents[1] / "config" / "crawler.toml"
 BOT = """[bot]
@@ -17,7 +17,7 @@ contact = "mailto:a@bot.example"
 ONE = '[[origin]]\nname = "one"\nurl = "https://one.example/"\n'
 
 
-def load(folder: Path, main: str = BOT, origins: str = ONE) -> configuration.Settings:
+def load(folder: Path, main: str = BOT, origins: str = ONE) -> Settings:
     (folder / "crawler.toml").write_text(main, encoding="utf-8")
     (folder / "origins.toml").write_text(origins, encoding="utf-8")
     return configuration.load(folder / "crawler.toml")
