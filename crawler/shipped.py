@@ -12,12 +12,13 @@ def text(name: str) -> str:
 
     A source tree (an editable installation too) has it in config/. pip put a copy into the data
     folder otherwise, and the installation's own record says where that is: sysconfig would not know
-    it for --user, --prefix and --target. FileNotFoundError where the file did not come along.
+    it for --user and --prefix. FileNotFoundError where the file did not come along.
     """
     root = Path(__file__).resolve().parents[1]
     if (root / "pyproject.toml").is_file():
         return (root / "config" / name).read_text(encoding="utf-8")
     for file in metadata.files("callingcard") or ():
-        if file.parts[-3:] == ("share", "callingcard", name):
-            return Path(str(file.locate())).read_text(encoding="utf-8")
+        path = Path(str(file.locate()))
+        if file.parts[-3:] == ("share", "callingcard", name) and path.is_file():
+            return path.read_text(encoding="utf-8")
     raise FileNotFoundError(f"{name}: did not come with this installation; install it with pip")
