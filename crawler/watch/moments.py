@@ -1,0 +1,40 @@
+"""Moments as people write and read them. All are seconds since 1970 inside, and UTC outside."""
+
+import re
+from datetime import UTC, datetime
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+
+
+class MomentUnreadable(ValueError):
+    """A text that names no moment."""
+
+
+def since(text: str, now: float) -> float:
+    """The moment that "7d", "2026-11-01" or "2026-11-01T06:00+01:00" names, as seconds since 1970.
+
+    "7d" counts back from `now`; a date is its midnight, and a time without an offset one of UTC.
+    Raises MomentUnreadable, also for a moment that is still to come.
+    """
+    text = text.strip()
+    if (ago := _AGO.fullmatch(text)) is not None:
+        return now - float(ago[1]) * _UNITS[ago[2]]
+    try:
+        moment = datetime.fromisoformat(text)
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise MomentUnreadable(
+            f"{text!r} is no moment; write for example 7d, 12h, 2026-11-01 or 2026-11-01T06:00"
+        ) from error
+    if seconds > now:
+        raise MomentUnreadable(f"{text!r} is still to come; it is {written(now)} now")
+    return seconds
+
+
+def written(seconds: float) -> str:
+    """A moment to the minute; the bare number where no calendar has it, as in a foreign log."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:g}"
