@@ -300,3 +300,9 @@ def test_an_expectation_that_is_not_met_is_found(crawl: Crawl) -> None:
 
     assert unmet[0].detail.startswith("expected: ")
     assert unmet[0].url == ORIGIN.url
+
+
+def test_a_lane_that_failed_is_named_by_its_scope(crawl: Crawl) -> None:
+    crawl.log.append(Internal(at=0.0, run="1", scope="plain.localhost", error="KeyError"))
+
+    assert [str(one) for one in crawl.findings()] == ["plain.localhost: internal: KeyError"]

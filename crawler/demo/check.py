@@ -160,7 +160,7 @@ def _mishaps(events: Iterable[Event]) -> Iterator[Finding]:
     """Our own mistakes, which end a lane or lose a request."""
     for event in events:
         if isinstance(event, Internal):
-            yield Finding(origin="", url=event.scope, reason=Reason.INTERNAL, detail=event.error)
+            yield Finding(origin=event.scope, url="", reason=Reason.INTERNAL, detail=event.error)
         elif isinstance(event, FetchRecord) and event.outcome is Outcome.INTERNAL:
             yield Finding(
                 origin=event.origin, url=event.url, reason=Reason.INTERNAL, detail=event.detail

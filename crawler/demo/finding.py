@@ -23,7 +23,7 @@ class Reason(StrEnum):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that should not be; `origin` is a configured origin's name."""
+    """One thing that should not be; `origin` is its name, or its scope where a lane has failed."""
 
     origin: str
     url: str
@@ -31,4 +31,4 @@ class Finding(Struct, frozen=True, kw_only=True):
     detail: str
 
     def __str__(self) -> str:
-        return f"{self.origin}: {self.reason}: {self.url}: {self.detail}"
+        return ": ".join(filter(None, (self.origin, self.reason, self.url, self.detail)))

@@ -225,6 +225,8 @@ def residents(authority: Callable[[str], str]) -> tuple[Resident, ...]:
             about="answers 200 and says in a field that two signatures count for nothing",
             manner=manners.demoting(manners.site(pages("Demoting", few))),
             profile=ProfileName.PUBLISHED,
+            # without a nonce, two signatures of the same second are one: a replay
+            politeness=replace(POLITENESS, min_delay=1.1),
         ),
         Resident(
             name="small-head",
