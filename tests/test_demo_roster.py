@@ -1,6 +1,7 @@
 """The 21 origins and what is expected of a crawl of them."""
 
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -89,3 +90,14 @@ async def test_a_fleet_ends_when_its_crawl_fails() -> None:
     with pytest.raises(RuntimeError, match="a crawl's own mistake"):
         async with Fleet.start():
             raise RuntimeError("a crawl's own mistake")
+
+
+async def test_a_fleet_that_cannot_listen_says_so() -> None:
+    with ExitStack() as stack:
+        deaf = {
+            name: stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            for name in roster.NAMES
+        }
+        with pytest.raises(ValueError, match="Stream Socket was expected"):
+            async with Fleet(deaf).serving():
+                pytest.fail("nobody can listen there")

@@ -70,13 +70,19 @@ class Fleet:
                     for name in roster.NAMES
                 }
             )
-            fleet._thread.start()
-            loop = fleet._loop.result()  # at once: the thread has only to listen
-            try:
+            async with fleet.serving():
                 yield fleet
-            finally:
-                loop.call_soon_threadsafe(fleet._stop.set)
-                fleet._thread.join()
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Answer on the sockets while the context lasts. Raises what keeps it from listening."""
+        self._thread.start()
+        loop = self._loop.result()  # at once: the thread has only to listen
+        try:
+            yield
+        finally:
+            loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
 
     def authority(self, name: str) -> str:
         """Host and port of an origin."""
