@@ -51,6 +51,8 @@ class Unreadable(Protocol):
     @property
     def number(self) -> int: ...
     @property
+    def flaw(self) -> str: ...
+    @property
     def problem(self) -> str: ...
 
 
@@ -94,7 +96,7 @@ class Analysis:
         self._last: float | None = None
         self._chronicle = Chronicle()
         self._unread: list[Unread] = []
-        self._unread_count = 0
+        self._flaws: dict[str, int] = {}
 
     def add(self, line: Line) -> None:
         """Take in one more line of the log."""
@@ -110,11 +112,7 @@ class Analysis:
             case ClockSetBack() | StateRebuilt() | Internal():
                 self._of_crawl(line)
             case _:
-                self._unread_count += 1
-                if len(self._unread) < UNREAD:
-                    self._unread.append(
-                        Unread(path=str(line.path), line=line.number, problem=line.problem)
-                    )
+                self._unreadable(line)
 
     def fetched(self, record: FetchRecord) -> None:
         """Take in one more request."""
@@ -157,6 +155,14 @@ class Analysis:
         else:
             self._chronicle.recall(event)
 
+    def _unreadable(self, line: Unreadable) -> None:
+        flaw = str(line.flaw)
+        self._flaws[flaw] = self._flaws.get(flaw, 0) + 1
+        if len(self._unread) < UNREAD:
+            self._unread.append(
+                Unread(path=str(line.path), line=line.number, flaw=flaw, problem=line.problem)
+            )
+
     def _seen(self, at: float) -> bool:
         """Note the moment of an event; whether what befell then is counted."""
         self._last = at
@@ -186,6 +192,7 @@ class Analysis:
                 **_sum(origins),
                 origins=len(origins),
                 runs=chronicle.runs,
+                runs_ended=chronicle.ended,
                 cpu=round(chronicle.cpu, 3),
                 elapsed=round(chronicle.elapsed, 3),
             ),
@@ -193,28 +200,34 @@ class Analysis:
             last_run=chronicle.last_run,
             keys=dict(chronicle.keys),
             notes=tuple(chronicle.notes),
+            news=tuple(chronicle.news),
             noted=dict(chronicle.noted),
-            unreadable=UnreadLines(count=self._unread_count, lines=tuple(self._unread)),
+            unreadable=UnreadLines(
+                count=sum(self._flaws.values()),
+                flaws=dict(self._flaws),
+                lines=tuple(self._unread),
+            ),
         )
 
 
 def _sum(origins: tuple[OriginFindings, ...]) -> dict[str, Any]:
     rows = [asdict(origin) for origin in origins]
-    return {name: round(sum(row[name] for row in rows), 3) for name in Counts.__struct_fields__}
+    added = [name for name in Counts.__struct_fields__ if name != "name"]
+    return {"name": "all", **{name: round(sum(row[name] for row in rows), 3) for name in added}}
 
 
 def _recommendation(origins: tuple[OriginFindings, ...]) -> Recommendation:
     """Keep sig2: one answer decides nothing, whatever it looks like."""
     suspected = [origin for origin in origins if origin.suspicious_answers]
-    answers = sum(origin.suspicious_answers for origin in suspected)
-    if not answers:
+    if not suspected:
         reason = "no answer looks as if a signature had caused it"
     else:
+        answers = sum(origin.suspicious_answers for origin in suspected)
         controls = sum(origin.controls for origin in suspected)
         passed = sum(origin.controls_passed for origin in suspected)
         reason = (
-            f"{answers} answers at {len(suspected)} origins look as if a signature had caused "
-            f"them; of {controls} controls with sig1 alone {passed} were served; "
-            "single answers prove nothing"
+            f"single answers prove nothing: {answers} at {len(suspected)} of {len(origins)} "
+            "origins look as if a signature had caused them, "
+            f"{passed} of {controls} controls with sig1 alone were served"
         )
     return Recommendation(state=RecommendationState.KEEP, reason=reason)

@@ -25,44 +25,55 @@ class Chronicle:
     """The crawl's own story so far."""
 
     def __init__(self) -> None:
+        self._over = False
         self.last_run: Run | None = None
-        self.runs = 0
+        self.runs = self.ended = 0
         self.cpu = self.elapsed = 0.0  # seconds, of finished runs
         self.keys: dict[str, str] = {}
         self.notes: deque[Note] = deque(maxlen=NOTES)
+        self.news: deque[Note] = deque(maxlen=NOTES)  # since the run before the last one ended
         self.noted: dict[str, int] = {}
 
     def add(self, event: Told) -> None:
         """Count what happened, and remember what holds from here on."""
+        self.recall(event)
         match event:
             case RunStarted():
                 self.runs += 1
             case RunFinished():
+                self.ended += 1
                 self.cpu += event.cpu
                 self.elapsed += event.elapsed
             case Degraded() | ClockSetBack() | StateRebuilt() | Internal():
-                name = str(event.__struct_config__.tag)
-                self.noted[name] = self.noted.get(name, 0) + 1
-                self.notes.append(Note(at=event.at, event=name, text=_told(event)))
+                note = _note(event)
+                self.noted[note.event] = self.noted.get(note.event, 0) + 1
+                self.notes.append(note)
             case KeyInUse():
                 pass
             case _:
                 assert_never(event)
-        self.recall(event)
 
     def recall(self, event: Told) -> None:
         """Remember what holds from here on, without counting what happened."""
+        if self._over and not isinstance(event, RunFinished):  # what comes now is of a new run
+            self.news.clear()
+            self._over = False
         match event:
             case RunStarted():
                 self.last_run = Run(run=event.run, started=event.at, ended=None)
             case RunFinished():
                 self.last_run = _ended(self.last_run, event)
+                self._over = True
             case KeyInUse():
                 self.keys[event.label] = event.keyid
             case Degraded() | ClockSetBack() | StateRebuilt() | Internal():
-                pass
+                self.news.append(_note(event))
             case _:
                 assert_never(event)
+
+
+def _note(event: Trouble) -> Note:
+    return Note(at=event.at, event=str(event.__struct_config__.tag), text=_told(event))
 
 
 def _ended(run: Run | None, event: RunFinished) -> Run:

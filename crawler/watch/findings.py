@@ -71,6 +71,7 @@ class Counts(Struct, frozen=True, kw_only=True):
     and cancelled.
     """
 
+    name: str  # the origin's; "all" for all together
     requests: int = 0  # that left this machine
     robots: int = 0  # of these, for robots.txt
     ok: int = 0  # 2xx
@@ -104,7 +105,6 @@ class Counts(Struct, frozen=True, kw_only=True):
 class OriginFindings(Counts, frozen=True, kw_only=True):
     """What the log says about one origin."""
 
-    name: str
     url: str | None  # None where the log does not show its settings
     statuses: dict[str, int]
     failures: dict[str, int]  # requests without a whole answer, by the stage that they reached
@@ -127,7 +127,8 @@ class Totals(Counts, frozen=True, kw_only=True):
 
     origins: int
     runs: int
-    cpu: float  # seconds that finished runs used
+    runs_ended: int  # of these: the others were cut off, or one still goes on
+    cpu: float  # seconds that these used
     elapsed: float
 
 
@@ -156,6 +157,7 @@ class Unread(Struct, frozen=True, kw_only=True):
 
     path: str
     line: int
+    flaw: str
     problem: str
 
 
@@ -163,6 +165,7 @@ class UnreadLines(Struct, frozen=True, kw_only=True):
     """How many lines are no events, and the first of them."""
 
     count: int
+    flaws: dict[str, int]
     lines: tuple[Unread, ...]
 
 
@@ -178,5 +181,6 @@ class Findings(Struct, frozen=True, kw_only=True):
     last_run: Run | None
     keys: dict[str, str]  # the identifier of the key behind each label
     notes: tuple[Note, ...]  # the latest
+    news: tuple[Note, ...]  # of the last run
     noted: dict[str, int]  # how many of each event there were
     unreadable: UnreadLines

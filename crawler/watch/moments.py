@@ -3,11 +3,16 @@
 import re
 from datetime import UTC, datetime
 
+from crawler.problems import UsageProblem
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 
 
-class MomentUnreadable(ValueError):
+_HINT = "for example 7d, 12h, 2026-11-01 or 2026-11-01T06:00"
+
+
+class MomentUnreadable(UsageProblem):
     """A text that names no moment."""
 
 
@@ -24,11 +29,9 @@ def since(text: str, now: float) -> float:
         moment = datetime.fromisoformat(text)
         seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise MomentUnreadable(
-            f"{text!r} is no moment; write for example 7d, 12h, 2026-11-01 or 2026-11-01T06:00"
-        ) from error
+        raise MomentUnreadable(f"{text!r} is no moment", _HINT) from error
     if seconds > now:
-        raise MomentUnreadable(f"{text!r} is still to come; it is {written(now)} now")
+        raise MomentUnreadable(f"{text!r} is still to come: it is {written(now)}", _HINT)
     return seconds
 
 

@@ -181,7 +181,6 @@ class Tally:
         last = self.situation.last
         return OriginFindings(
             **asdict(self._counts()),
-            name=self._name,
             url=self.situation.url,
             statuses={str(status): self._statuses[status] for status in sorted(self._statuses)},
             failures=_falling(self._failures),
@@ -212,6 +211,7 @@ class Tally:
         ok, redirected, refused = of(200, 299), of(300, 399), of(400, 499)
         requests = dual.requests + single.requests
         return Counts(
+            name=self._name,
             requests=requests,
             robots=self._robots,
             ok=ok,
