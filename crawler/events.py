@@ -324,5 +324,5 @@ def decode(line: bytes) -> Event:
     """The event of one log line. Raises EventUnreadable, never anything else."""
     try:
         return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise EventUnreadable(str(error)) from error
