@@ -36,6 +36,16 @@ def _instructions() -> list[tuple[str, list[str]]]:
     return [(words[0], words[1:]) for words in map(str.split, _lines("Dockerfile"))]
 
 
+def _copied() -> set[str]:
+    """What the image takes from the source tree."""
+    return {
+        path
+        for word, rest in _instructions()
+        if word == "COPY" and not rest[0].startswith("--from")
+        for path in rest[:-1]
+    }
+
+
 def _unit(name: str) -> ConfigParser:
     unit = ConfigParser(delimiters="=", interpolation=None, strict=False)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
@@ -171,15 +181,16 @@ def test_the_image_is_given_everything_that_its_installation_reads() -> None:
         *(pattern.rstrip("*") for pattern in setuptools["packages"]["find"]["include"]),
         *(str(Path(p).parent) for paths in setuptools["data-files"].values() for p in paths),
     }
-    copied = {
-        path
-        for word, rest in _instructions()
-        if word == "COPY" and not rest[0].startswith("--from")
-        for path in rest[:-1]
-    }
 
-    assert needed <= copied
-    assert [path for path in copied if not (ROOT / path).exists()] == []
+    assert needed <= _copied()
+    assert [path for path in _copied() if not (ROOT / path).exists()] == []
+
+
+def test_a_build_sees_what_it_copies_and_no_keys_or_state() -> None:
+    everything, *seen = _lines("Dockerfile.dockerignore")
+
+    assert everything == "*"
+    assert {line.removeprefix("!") for line in seen if line.startswith("!")} == _copied()
 
 
 def test_both_stages_of_the_image_have_the_same_python() -> None:
