@@ -274,12 +274,12 @@ def test_the_images_schedule_goes_on_after_a_run_that_needs_attention(tmp_path: 
 def test_the_images_schedule_lets_a_run_end_cleanly(tmp_path: Path) -> None:
     _crawl(
         tmp_path,
-        "import signal, sys",
+        "import os, signal, sys",
         "def end(*_):",
-        "    print('log closed', flush=True)",
+        "    os.write(1, b'log closed\\n')",
         "    sys.exit()",
         "signal.signal(signal.SIGTERM, end)",
-        "print('started', flush=True)",
+        "os.write(1, b'started\\n')",
         "signal.pause()",
     )
     with _on_schedule(tmp_path, "3600") as loop:

@@ -1,0 +1,109 @@
+"""README says what is true: its commands, options, settings, paths and exit codes exist."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from crawler import cli, configuration, shipped
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = [
+    (language, re.sub(rf"^{indent}", "", body, flags=re.MULTILINE))
+    for indent, language, body in re.findall(
+        r"^( *)```(\w*)\n(.*?)^ *```$", README, re.DOTALL | re.MULTILINE
+    )
+]
+COMMANDS = sorted(
+    {
+        line
+        for text in (*re.findall(r"`([^`\n]+)`", README), *(body for _, body in BLOCKS))
+        for line in re.findall(r"^(?:.*&& )?(?:\S*/)?(crawl (?!\[)[^&\n]+)$", text, re.MULTILINE)
+    }
+)
+
+
+@cache
+def _help(*command: str) -> str:
+    answer = subprocess.run(
+        [sys.executable, "-c", "from crawler.cli import main; main()", *command, "--help"],
+        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def test_commands_were_found() -> None:
+    assert "crawl --once --demo" in COMMANDS
+    assert "crawl keys new" in COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_in_it_is_one(command: str) -> None:
+    _, *words = command.split()
+    names: list[str] = []
+    for word in words:
+        if word.startswith("-") or not word.islower() or (names and names != ["keys"]):
+            break
+        names.append(word)
+    options = {word for word in words if word.startswith("--")}
+
+    assert options <= set(re.findall(r"--[a-z][a-z-]*", _help(*names)))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m venv .venv && .venv/bin/pip install -e . && .venv/bin/crawl --once --demo",
+        "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest",
+    ],
+    ids=["the demonstration", "the tests"],
+)
+def test_it_starts_with_a_command_of_one_line(command: str) -> None:
+    assert ("", f"{command}\n") in BLOCKS
+
+
+def test_its_exit_codes_are_those_that_the_help_names() -> None:
+    told = dict(re.findall(r"^\| (\d) \| (.+) \|$", README, re.MULTILINE))
+
+    assert [*told] == re.findall(r"(\d) ", cli.EPILOG)
+
+
+def test_its_configuration_can_be_used(tmp_path: Path) -> None:
+    bot, origins = (body for language, body in BLOCKS if language == "toml")
+    _, _, rest = shipped.text("crawler.toml").partition("[signatures]")
+    (tmp_path / "crawler.toml").write_text(f"{bot}\n[signatures]{rest}", encoding="utf-8")
+    (tmp_path / "origins.toml").write_text(origins, encoding="utf-8")
+
+    assert [one.name for one in configuration.load(tmp_path / "crawler.toml").origins] == ["docs"]
+
+
+def test_its_robots_example_is_about_the_bot_of_its_configuration() -> None:
+    (bot,) = (body for language, body in BLOCKS if language == "toml" and "[bot]" in body)
+    (robots,) = (body for _, body in BLOCKS if "Crawl-delay" in body)
+    product = tomllib.loads(bot)["bot"]["product"]
+
+    assert set(re.findall(r"User-agent: (.+)", robots)) == {product}
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(set(re.findall(r"`((?:crawler|signing|config|docker|tests|\.ci)/[\w./-]*)`", README))),
+)
+def test_each_path_in_it_exists(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"python (tests/[\w/]+\.py)", README))))
+def test_each_benchmark_in_it_exists(path: str) -> None:
+    assert (ROOT / path).is_file()
