@@ -1,0 +1,141 @@
+"""An answer's head, as a record keeps it: escaped, cut, and only the fields that are read again."""
+
+from typing import Final
+
+from aiohttp import ClientResponse
+from msgspec import Struct
+
+from crawler.polite import answers, freshness
+from crawler.watch import signals
+
+LONGEST: Final = 256  # characters of a field that are kept
+
+_FIRST: Final = frozenset(
+    {
+        "content-type",
+        "content-encoding",
+        "server",
+        "location",
+        "etag",
+        "last-modified",
+        "expires",
+        "date",
+        "age",
+    }
+)
+# Kept under their own names for the watch, the report and the next run.
+_WATCHED: Final = frozenset({"cf-ray", "retry-after", "x-robots-tag", *answers.NAMES})
+_DEMOTIONS: Final = ("-authenticated", "-verified")
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What the head said; nothing at all where none came.
+
+    `robots_tags` are all X-Robots-Tag fields, as they came.
+    """
+
+    status: int | None = None
+    reason: str | None = None
+    server: str | None = None
+    cf_ray: bool = False
+    fields: dict[str, str] = {}
+    retry_after: float | None = None
+    quota: answers.Quota = answers.Quota()
+    location: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    fresh_for: float | None = None
+    content_type: str | None = None
+    content_encoding: str | None = None
+    robots_tags: tuple[str, ...] = ()
+
+    @property
+    def media_type(self) -> str:
+        """Content-Type without its parameters, in lower case; "" where there is none."""
+        return (self.content_type or "").partition(";")[0].strip().lower()
+
+    @property
+    def succeeded(self) -> bool:
+        """2xx."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+NO_ANSWER: Final = Answer()
+
+
+def read(response: ClientResponse, *, requested: float, received: float) -> Answer:
+    """The answer's head.
+
+    `requested` and `received` are when the request left and the head came, in seconds since 1970.
+    """
+    found: dict[str, str] = {}
+    watched: dict[str, str] = {}
+    for raw, value in response.headers.items():
+        name = raw.lower()
+        if name in _FIRST:
+            found.setdefault(name, value)
+        elif name == "cache-control":
+            found[name] = f"{found[name]}, {value}" if name in found else value
+        elif _is_watched(name):
+            watched[name] = f"{watched[name]}, {value}" if name in watched else value
+    fields = freshness.Fields(
+        cache_control=found.get("cache-control"),
+        expires=found.get("expires"),
+        date=found.get("date"),
+        age=found.get("age"),
+        etag=found.get("etag"),
+        last_modified=found.get("last-modified"),
+    )
+    validators = freshness.validators(fields, received)
+    location = found.get("location")
+    return Answer(
+        status=response.status,
+        reason=text(response.reason or ""),
+        server=text(found["server"]) if "server" in found else None,
+        cf_ray="cf-ray" in watched,
+        fields={name: text(value) for name, value in watched.items()},
+        retry_after=(
+            answers.retry_after(response.headers.getall("Retry-After"), received)
+            if "retry-after" in watched
+            else None
+        ),
+        quota=answers.quota(watched, received) if watched else answers.Quota(),
+        location=None if location is None else _octets_escaped(location),
+        etag=validators.etag,
+        last_modified=validators.last_modified,
+        fresh_for=(
+            freshness.granted(fields, requested=requested, received=received)
+            if "cache-control" in found or "expires" in found
+            else None
+        ),
+        content_type=text(found["content-type"]) if "content-type" in found else None,
+        content_encoding=found.get("content-encoding"),
+        robots_tags=(
+            tuple(response.headers.getall("X-Robots-Tag")) if "x-robots-tag" in watched else ()
+        ),
+    )
+
+
+def text(value: str) -> str:
+    """A value that stands in a log line: what was no text is escaped, what is long is cut."""
+    if not value.isascii():  # octets that are not UTF-8 come as surrogates, which JSON has not
+        value = value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value[:LONGEST]
+
+
+def _is_watched(name: str) -> bool:
+    return (
+        name in _WATCHED
+        or signals.read(name)
+        or (name.startswith("x-") and name.endswith(_DEMOTIONS))
+    )
+
+
+def _octets_escaped(location: str) -> str:
+    """A Location with each octet that is not UTF-8 percent-encoded, as browsers send it on."""
+    if location.isascii():
+        return location
+    return "".join(
+        f"%{ord(letter) - 0xDC00:02X}" if "\udc80" <= letter <= "\udcff" else letter
+        for letter in location
+    )
