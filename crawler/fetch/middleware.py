@@ -1,0 +1,238 @@
+"""Lays our card at the door: signs each request over what is really sent, as late as can be.
+
+aiohttp hands its middleware the request as it will be written, so authority, target and size are
+taken from there and not from what was planned. What does not fit an origin's header budget is left
+out, sig2 first; nothing leaves unsigned.
+"""
+
+import secrets
+import time
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final, assert_never
+
+from msgspec import Struct
+
+from crawler.events import Arm, Kind, Without
+from crawler.fetch.keyring import Held, Keys
+from crawler.polite.frontier import FetchTask
+from crawler.settings import NonceForm, Origin, ProfileName, Settings
+from crawler.settings import Second as WhenSecond
+from signing import budget, profile, signer
+from signing.keys import PrivateKey
+from signing.message import Message
+from signing.profile import Labels, Profile
+
+if TYPE_CHECKING:
+    from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+
+_NAMES: Final = {name: profile.Name(name.value) for name in ProfileName}
+_PROFILES: Final = {name: ProfileName(name.value) for name in profile.Name}
+
+
+class HeadTooLarge(Exception):
+    """Not even sig1 fits what the origin takes; `card` says what would have been sent."""
+
+    def __init__(self, card: "Card", size: int, limit: int) -> None:
+        super().__init__(f"with sig1 alone the head would have {size} bytes, the limit is {limit}")
+        self.card = card
+
+
+class Seen(Struct, frozen=True):
+    """What an origin's last answer shows of who serves it; `auto` chooses by it."""
+
+    server: str | None = None
+    cf_ray: bool = False
+
+
+class Card(Struct, frozen=True, kw_only=True):
+    """What a request carries about us, as its record keeps it; nothing where none was made.
+
+    `private` are the values that an echo must not bring into the log: signatures and nonce.
+    """
+
+    profile: ProfileName | None = None
+    profile_reason: str = ""
+    labels: tuple[str, ...] = ()
+    without: Without | None = None
+    second_tag: str | None = None
+    header_bytes: int = 0
+    signature_bytes: int = 0
+    longest_line: int = 0
+    sign_us: float = 0.0
+    private: tuple[str, ...] = ()
+
+
+NO_CARD: Final = Card()
+
+
+class Signer:
+    """Signs for one identity. `seen` is asked for what an origin's last answer showed."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        keys: Keys,
+        *,
+        seen: Mapping[str, Seen],
+        wall: Callable[[], float],
+        keys_changed: Callable[[Held], None],
+    ) -> None:
+        signatures = settings.signatures
+        second = profile.Second(
+            label=signatures.second.label,
+            algorithm=signatures.second.algorithm,
+            tag=signatures.second.tag,
+            alg=signatures.second.alg,
+        )
+        self._profiles: dict[profile.Name, Profile] = {
+            name: Profile(
+                name=name,
+                home=settings.bot.home,
+                lifetime=signatures.lifetime,
+                second=second,
+                nonce_form=profile.NonceForm(signatures.nonce.value),
+            )
+            for name in profile.Name
+            if name is not profile.Name.AUTO
+        }
+        self._encode = _base64url if signatures.nonce is NonceForm.BASE64URL else _base64
+        self._skew = signatures.skew
+        self._keys = keys
+        self._seen = seen
+        self._wall = wall
+        self._keys_changed = keys_changed
+        self._held: Held | None = None
+        self._costs: dict[profile.Name, budget.Cost] = {}
+
+    def sign(self, request: "ClientRequest", task: FetchTask, origin: Origin, server: str) -> Card:
+        """Put the three fields on a request that is about to be sent.
+
+        `server` is the key of `seen`. Raises HeadTooLarge, KeysUnusable, and ComponentUnavailable
+        for a request that could not be sent as it is.
+        """
+        began = time.thread_time_ns()
+        held = self._look(time.monotonic())
+        seen = self._seen.get(server, _NOTHING)
+        choice = profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray)
+        form = self._profiles[choice.name]
+        labels, without = wanted(task, origin.sig2, form, held.keyring.second)
+        fields = request.headers
+        method, target = request.method, request.url.raw_path_qs
+        cost = self._cost(held, form)
+        unsigned = budget.head_size(method, target, fields.items())
+        limit = origin.politeness.header_limit
+        match budget.plan(unsigned, cost.first, cost.second if labels is Labels.BOTH else 0, limit):
+            case budget.Both():
+                pass
+            case budget.FirstOnly():
+                labels, without = Labels.FIRST, Without.BUDGET
+            case budget.Nothing(size=size):
+                refused = Card(
+                    profile=_PROFILES[choice.name],
+                    profile_reason=choice.reason,
+                    without=Without.BUDGET,
+                )
+                raise HeadTooLarge(refused, size, limit)
+            case never:
+                assert_never(never)
+        nonce = self._encode(secrets.token_bytes(signer.NONCE_SIZE))
+        signed = signer.sign(
+            Message(
+                method=method,
+                scheme=request.url.scheme,
+                authority=fields["Host"],
+                target=target,
+                fields=tuple(fields.items()),
+            ),
+            held.keyring,
+            form,
+            int(self._wall()) - self._skew,
+            nonce,
+            labels,
+        )
+        fields.extend(signed.fields)
+        return Card(
+            profile=_PROFILES[choice.name],
+            profile_reason=choice.reason,
+            labels=signed.labels,
+            without=without,
+            second_tag=form.labels[1].tag if labels is Labels.BOTH else None,
+            header_bytes=unsigned + signed.size,
+            signature_bytes=signed.size,
+            longest_line=longest_line(method, target, fields.items()),
+            sign_us=(time.thread_time_ns() - began) / 1000,
+            private=(signed.fields[2][1], nonce),
+        )
+
+    def _look(self, now: float) -> Held:
+        held = self._keys.current(now)
+        if held is not self._held:
+            self._held = held
+            self._costs.clear()
+            self._keys_changed(held)
+        return held
+
+    def _cost(self, held: Held, form: Profile) -> budget.Cost:
+        cost = self._costs.get(form.name)
+        if cost is None:
+            cost = self._costs[form.name] = signer.cost(held.keyring, form)
+        return cost
+
+
+class Signing:
+    """The middleware of one request: signs it, sends it on, and keeps what it carried."""
+
+    __slots__ = ("_origin", "_server", "_signer", "_task", "card")
+
+    def __init__(self, signer: Signer, task: FetchTask, origin: Origin, server: str) -> None:
+        self.card = NO_CARD
+        self._signer = signer
+        self._task = task
+        self._origin = origin
+        self._server = server
+
+    async def __call__(
+        self, request: "ClientRequest", handler: "ClientHandlerType"
+    ) -> "ClientResponse":
+        try:
+            self.card = self._signer.sign(request, self._task, self._origin, self._server)
+        except HeadTooLarge as error:
+            self.card = error.card
+            raise
+        return await handler(request)
+
+
+def wanted(
+    task: FetchTask, when: WhenSecond, form: Profile, second_key: PrivateKey | None
+) -> tuple[Labels, Without | None]:
+    """Which signatures a request is to carry as far as there is room, and why not sig2."""
+    if task.arm is Arm.FIRST_ONLY:
+        robots = task.kind is Kind.ROBOTS
+        return Labels.FIRST, Without.ROBOTS_CONTROL if robots else Without.CONTROL
+    if when is WhenSecond.NEVER:
+        return Labels.FIRST, Without.SETTING
+    if form.when_second is profile.WhenSecond.IF_INSISTED and when is not WhenSecond.ALWAYS:
+        return Labels.FIRST, Without.PROFILE
+    if second_key is None:
+        return Labels.FIRST, Without.NO_KEY
+    return Labels.BOTH, None
+
+
+def longest_line(method: str, target: str, fields: Iterable[tuple[str, str]]) -> int:
+    """The bytes of a request head's longest line, without its end."""
+    return max(
+        len(method) + len(target) + len("  HTTP/1.1"),
+        max(len(name) + len(value) for name, value in fields) + len(": "),
+    )
+
+
+def _base64(nonce: bytes) -> str:
+    return b64encode(nonce).decode("ascii")
+
+
+def _base64url(nonce: bytes) -> str:
+    return urlsafe_b64encode(nonce).rstrip(b"=").decode("ascii")
+
+
+_NOTHING: Final = Seen()
