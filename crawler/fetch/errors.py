@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from crawler.problems import Problem
 
-class StateUnusable(Exception):
+
+class StateUnusable(Problem):
     """The state directory cannot be used: `place` names the file, `hint` what to try.
 
     Nothing leaves this machine after it, and nothing is lost: what was not written to the database
@@ -11,10 +13,9 @@ class StateUnusable(Exception):
     """
 
     def __init__(self, place: Path, problem: str, hint: str | None = None) -> None:
-        super().__init__(f"{place}: {problem}")
+        super().__init__(f"{place}: {problem}", hint)
         self.place = place
         self.problem = problem
-        self.hint = hint
 
 
 class StateDamaged(StateUnusable):
@@ -29,12 +30,16 @@ class LogUnreadable(StateUnusable):
     """A log file that cannot be opened or read at all."""
 
 
-class AnotherRun(Exception):
+class AnotherRun(Problem):
     """Another crawl holds the state directory; `pid` is its process, where it has said so."""
+
+    code = 4
 
     def __init__(self, place: Path, pid: int | None) -> None:
         who = f"process {pid}" if pid is not None else "another process"
-        super().__init__(f"{place}: {who} is crawling with this state directory")
+        super().__init__(
+            f"{place}: {who} is crawling with this state directory",
+            "wait for it to end, or give this one a state directory of its own",
+        )
         self.place = place
         self.pid = pid
-        self.hint = "wait for it to end, or give this one a state directory of its own"
