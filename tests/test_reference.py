@@ -92,7 +92,9 @@ def test_a_readme_without_a_marker_is_refused() -> None:
 
 
 def test_refreshing_again_changes_nothing() -> None:
-    bare = "a\n<!-- settings -->\n<!-- /settings -->\nb\n<!-- events -->\nof yesterday\n<!-- /events -->\n"
+    settings = "<!-- settings -->\n<!-- /settings -->"
+    told = "<!-- events -->\nof yesterday\n<!-- /events -->"
+    bare = f"a\n{settings}\nb\n{told}\nc\n"
     once = reference.refreshed(bare)
 
     assert reference.refreshed(once) == once
