@@ -5,15 +5,13 @@ as they are, since a server may tell `%2F` from `/`; what a URL cannot have is e
 host that could be read in two ways is refused rather than guessed.
 """
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import unquote_to_bytes
 
-import idna
+from crawler.polite import hostname
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -26,12 +24,12 @@ _BREAKS = str.maketrans("", "", "\t\n\r")  # browsers ignore them: links break o
 _AROUND = "".join(map(chr, range(0x21)))  # and these at both ends
 _PATH_ODD = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^!$%&'()*+,\-./0-9:;=@A-Z_a-z~]")
 _QUERY_ODD = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]")
+_NOTHING_TO_DO = re.compile(
+    r"/(?!/)[!$&'()*+,\-./0-9:;=@A-Z_a-z~]*(?:\?[!$&'()*+,\-./0-9:;=?@A-Z_a-z~]+)?"
+)
 _DOT_SEGMENT = re.compile(r"/(?:\.|%2[Ee]){1,2}(?:/|$)")
 _USER_INFO = re.compile(r"//[^/?#]*@")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
-_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LABEL_ENDS = re.compile("[.\u3002\uff0e\uff61]")  # UTS 46, section 2.3
 
 
 class Reason(StrEnum):
@@ -44,6 +42,12 @@ class Reason(StrEnum):
     BAD_NAME = "name cannot be encoded (IDNA 2008)"
     BAD_PORT = "port is not between 1 and 65535"
     TOO_LONG = "longer than 16384 characters"
+
+
+_HOST_REASONS = {
+    hostname.Why.UNREADABLE: Reason.BAD_HOST,
+    hostname.Why.UNENCODABLE: Reason.BAD_NAME,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +105,9 @@ def sendable(url: str) -> Target | Unsendable:
     if "@" in authority:
         return Unsendable(_USER_INFO.sub("//…@", url), Reason.USER_INFO)  # it may be a password
     name, port = _name_and_port(authority)
-    host = _host(name)
-    if isinstance(host, _Unreadable):
-        return Unsendable(url, host.reason, host.detail)
+    host = hostname.canonical(name)
+    if isinstance(host, hostname.Unusable):
+        return Unsendable(url, _HOST_REASONS[host.why], host.detail)
     if port and not (port.isascii() and port.isdigit() and 1 <= int(port[:9]) <= 65535):
         return Unsendable(url, Reason.BAD_PORT, port)
     number = int(port) if port else _PORTS[scheme]
@@ -112,14 +116,7 @@ def sendable(url: str) -> Target | Unsendable:
     target = _resolved(_escaped(path, _PATH_ODD)) or "/"
     if query:
         target = f"{target}?{_escaped(query, _QUERY_ODD)}"
-    return Target(
-        url=f"{scheme}://{where}{target}",
-        scheme=scheme,
-        host=host,
-        port=number,
-        authority=where,
-        target=target,
-    )
+    return _at(scheme, host, number, where, target)
 
 
 def joined(base: str, reference: str) -> Target | Unsendable:
@@ -129,6 +126,9 @@ def joined(base: str, reference: str) -> Target | Unsendable:
         return start
     if len(reference) > LONGEST:
         return Unsendable(reference[:LONGEST], Reason.TOO_LONG)
+    short = reference.removeprefix(start.origin)
+    if _NOTHING_TO_DO.fullmatch(short) and "/." not in short:
+        return _at(start.scheme, start.host, start.port, start.authority, short)
     scheme, authority, path, query = _split(reference)
     if scheme is not None:
         return sendable(reference)
@@ -163,7 +163,7 @@ def registrable_domain(host: str) -> str:
 
     An address, and what is itself a public suffix, stand for themselves.
     """
-    if _is_address(host):
+    if hostname.is_address(host):
         return host
     return _suffixes().privatesuffix(host) or host
 
@@ -175,10 +175,15 @@ def _suffixes() -> "PublicSuffixList":
     return PublicSuffixList()
 
 
-@dataclass(frozen=True, slots=True)
-class _Unreadable:
-    reason: Reason
-    detail: str
+def _at(scheme: str, host: str, port: int, authority: str, target: str) -> Target:
+    return Target(
+        url=f"{scheme}://{authority}{target}",
+        scheme=scheme,
+        host=host,
+        port=port,
+        authority=authority,
+        target=target,
+    )
 
 
 def _split(url: str) -> tuple[str | None, str | None, str, str | None]:
@@ -195,60 +200,6 @@ def _name_and_port(authority: str) -> tuple[str, str]:
     if not colon or authority.endswith("]"):
         return authority, ""
     return name, port
-
-
-@lru_cache(maxsize=1024)
-def _host(name: str) -> str | _Unreadable:
-    if name.startswith("["):
-        return _address(name)
-    if "%" in name:
-        try:
-            name = unquote_to_bytes(name).decode("utf-8")
-        except UnicodeDecodeError:
-            return _Unreadable(Reason.BAD_HOST, name)
-    if name.isascii():
-        name = name.lower()
-    else:
-        try:
-            name = idna.uts46_remap(name, std3_rules=False, transitional=False)
-        except idna.IDNAError as error:
-            return _Unreadable(Reason.BAD_NAME, str(error))
-    labels = _LABEL_ENDS.split(name)
-    if len(labels) > 1 and not labels[-1]:
-        labels.pop()  # example.com. is example.com; two names for one site would mean two paces
-    try:
-        labels = [
-            label if label.isascii() else idna.alabel(label).decode("ascii") for label in labels
-        ]
-    except idna.IDNAError as error:
-        return _Unreadable(Reason.BAD_NAME, str(error))
-    host = ".".join(labels)
-    if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        return _Unreadable(Reason.BAD_HOST, name)
-    if _NUMERIC.fullmatch(labels[-1]) and not _is_address(host):
-        return _Unreadable(Reason.BAD_HOST, name)  # 127.1, 0x7f.1: an address in disguise
-    return host
-
-
-def _address(name: str) -> str | _Unreadable:
-    try:
-        address = ipaddress.IPv6Address(name.removeprefix("[").removesuffix("]"))
-    except ValueError as error:
-        return _Unreadable(Reason.BAD_HOST, str(error))
-    if not name.endswith("]") or address.scope_id:
-        return _Unreadable(Reason.BAD_HOST, name)
-    if address.ipv4_mapped is not None:  # Python writes these in two ways, by its version
-        low = int(address.ipv4_mapped)
-        return f"::ffff:{low >> 16:x}:{low & 0xFFFF:x}"
-    return str(address)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _escaped(text: str, odd: re.Pattern[bytes]) -> str:
