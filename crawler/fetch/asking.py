@@ -28,8 +28,9 @@ class Door:
         self._place = (home.raw_host, home.port)
         self._cookie = origin.cookie
         self._about: CIMultiDict[str] = CIMultiDict({"User-Agent": bot.user_agent})
-        if bot.contact.startswith("mailto:"):
-            self._about["From"] = unquote(bot.contact.removeprefix("mailto:").partition("?")[0])
+        address = unquote(bot.contact.removeprefix("mailto:").partition("?")[0])
+        if bot.contact.startswith("mailto:") and address.isascii() and address.isprintable():
+            self._about["From"] = address
         self._wanted = ", ".join((*origin.politeness.types, "*/*;q=0.1"))
 
     def admits(self, url: URL) -> bool:
