@@ -42,7 +42,8 @@ def test_nobody_else_can_read_the_log(tmp_path: Path) -> None:
     journal.append(finished())
     journal.close()
 
-    assert stat.S_IMODE((tmp_path / "state" / "log").stat().st_mode) == 0o700
+    for directory in (tmp_path / "state", tmp_path / "state" / "log"):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "state" / "log" / TODAY).stat().st_mode) == 0o600
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from crawler.fetch import private
 from crawler.fetch.errors import StateUnusable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -43,7 +44,7 @@ class Bodies:
             try:
                 os.rename(draft, path)  # noqa: PTH104 - microseconds count on this path
             except FileNotFoundError:
-                path.parent.mkdir(mode=0o700, exist_ok=True)
+                private.directory(path.parent)
                 draft.rename(path)
         except OSError as error:
             with suppress(OSError):
@@ -72,7 +73,7 @@ def _draft(path: Path, body: bytes) -> None:
     try:
         descriptor = os.open(path, flags, 0o600)
     except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private.directory(path.parent)
         descriptor = os.open(path, flags, 0o600)
     try:
         view = memoryview(body)

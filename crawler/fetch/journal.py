@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from crawler import events
 from crawler.events import Event, FetchRecord
+from crawler.fetch import private
 from crawler.fetch.errors import LogUnwritable
 
 _DAY = 86400.0
@@ -42,6 +43,11 @@ def files(directory: Path) -> tuple[Path, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
+def ended(event: Event) -> float:
+    """The latest moment that an event speaks of."""
+    return event.at + event.elapsed if isinstance(event, FetchRecord) else event.at
+
+
 class Journal:
     """The log of one state directory, opened for writing: `events-YYYY-MM-DD.jsonl`, a file a day.
 
@@ -58,7 +64,7 @@ class Journal:
         self._until = 0.0  # when this day ends
         self._first = 0.0  # no file is begun for an earlier day than this one
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private.directory(directory)
             self._take_up()
         except OSError as error:
             raise LogUnwritable(directory, _said(error), _HINT) from error
@@ -91,9 +97,7 @@ class Journal:
             )
         self._torn = False
         self._size += written
-        ended = event.at + event.elapsed if isinstance(event, FetchRecord) else event.at
-        if ended > self.moment:
-            self.moment = ended
+        self.moment = max(self.moment, ended(event))
 
     def close(self) -> None:
         """Let go of the file; on disk then, also should the machine lose its power."""

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
+from crawler.fetch import private
 from crawler.fetch.errors import AnotherRun, StateUnusable
 
 
@@ -21,7 +22,7 @@ class RunLock:
 
     def __enter__(self) -> "RunLock":
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private.directory(self.path.parent)
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StateUnusable(
