@@ -144,7 +144,7 @@ def _explained(text: bytes, problem: str) -> tuple[Flaw, str]:
         tag = msgspec.json.decode(text, type=_Tagged).event
     except msgspec.ValidationError:
         return Flaw.MISFIT, f"no event: {problem}"
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Flaw.TORN, f"cut off, or no JSON: {problem}"
     if tag in _KNOWN:
         return Flaw.MISFIT, f"event {tag!r} is not as it should be: {problem}"
