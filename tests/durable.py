@@ -1,0 +1,116 @@
+"""A World whose memory is the real one: an imagined clock and imagined sites, a real disk."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from math import inf
+from pathlib import Path
+
+import imagined
+from imagined import PRODUCT, ImaginedWorld, Site, answered
+from msgspec.structs import replace
+
+from crawler.engine import Crawl
+from crawler.events import Event, FetchRecord
+from crawler.fetch.journal import Journal
+from crawler.fetch.store import Store
+from crawler.polite import pace
+from crawler.polite.frontier import Fetched, FetchTask, Promise
+from crawler.polite.itinerary import Itinerary
+from crawler.settings import Origin
+
+NOON = 20_000 * 86400.0 + 43_200.0
+
+
+def no_links(record: FetchRecord, body: bytes, origin: Origin) -> tuple[str, ...]:
+    return ()
+
+
+def written_links(record: FetchRecord, body: bytes, origin: Origin) -> tuple[str, ...]:
+    """The links of a body that consists of them."""
+    return tuple(body.decode().split())
+
+
+def by_host(*origins: Origin) -> dict[str, tuple[str, str]]:
+    return {item.url.split("/")[2]: (item.name, item.url.split("/")[2]) for item in origins}
+
+
+@asynccontextmanager
+async def opened(
+    directory: Path, *origins: Origin, now: float = NOON
+) -> AsyncIterator[tuple[Store, Journal]]:
+    """The state of a directory, with its log."""
+    hosts = by_host(*origins)
+    journal = Journal(directory / "log")
+    try:
+        async with Store(
+            directory,
+            journal,
+            product=PRODUCT,
+            links=written_links,
+            whereabouts=lambda url: hosts.get(url.split("/")[2]),
+            now=now,
+        ) as store:
+            yield store, journal
+    finally:
+        journal.close()
+
+
+def page(store: Store, task: FetchTask, links: Sequence[str] = (), **known: object) -> Fetched:
+    """A page that was read, whose body consists of its links."""
+    body = "\n".join(links).encode()
+    digest = sha256(body).hexdigest()
+    store.bodies.write(digest, body)
+    return answered(task, 200, links, digest=digest, **known)
+
+
+def robots_txt(store: Store, task: FetchTask, text: str = "") -> Fetched:
+    """A robots.txt that was read, its body kept."""
+    digest = sha256(text.encode()).hexdigest()
+    store.robots.write(digest, text.encode())
+    fetched = imagined.robots_txt(task, text)
+    return replace(fetched, record=replace(fetched.record, digest=digest, robots=digest))
+
+
+class DurableWorld(ImaginedWorld):
+    """Imagined sites, remembered by a real store and a real log."""
+
+    def __init__(
+        self, run: str, store: Store, journal: Journal, sites: dict[str, Site], now: float = NOON
+    ) -> None:
+        super().__init__(sites, now=max(now, store.last_moment()))
+        self.run = run
+        self.frontier = store  # type: ignore[assignment]
+        self.store = store
+        self.journal = journal
+
+    async def recall(self, scope: str) -> pace.Pace:
+        recalled = await self.store.recall(scope, self.now())
+        if recalled.interrupted is not None:
+            self.log(recalled.interrupted)
+        return recalled.pace
+
+    async def promise(self, promise: Promise) -> None:
+        await super().promise(promise)
+        await self.store.promise(promise)
+
+    def log(self, event: Event) -> None:
+        super().log(event)
+        self.journal.append(event)
+
+
+async def crawl(world: DurableWorld, *origins: Origin, everything: bool = False) -> None:
+    """Refresh origins, each in its host's scope."""
+    hosts = by_host(*origins)
+    itineraries = [
+        Itinerary(
+            item,
+            run=world.run,
+            scope=hosts[item.url.split("/")[2]][1],
+            opened=await world.store.open(item, world.now()),
+            due=inf if everything else world.now(),
+            whereabouts=lambda url: hosts.get(url.split("/")[2]),
+        )
+        for item in origins
+    ]
+    await Crawl(itineraries, world).refresh()
