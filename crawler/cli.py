@@ -1,6 +1,5 @@
 """The `crawl` command. Every module behind it is loaded only by the command that needs it."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -111,7 +110,7 @@ def crawl(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing unless attention is needed.")
     ] = False,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback does it
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
@@ -188,9 +187,7 @@ def report(
     from crawler import command
 
     with told():
-        directory = (
-            command.last_demo() if demo else command.configured(config).state_directory
-        )
+        directory = command.last_demo() if demo else command.configured(config).state_directory
         code = command.report(directory, origin or [], since=since, form=form, quiet=quiet)
     raise typer.Exit(code)
 

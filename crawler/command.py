@@ -2,7 +2,11 @@
 
 import asyncio
 import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,6 +14,12 @@ from crawler import configuration, shipped
 from crawler.fetch import keyfiles
 from crawler.problems import Problem, UsageProblem
 from crawler.settings import Settings
+
+if TYPE_CHECKING:
+    from crawler.demo.finding import Finding
+    from crawler.events import Event
+    from crawler.schedule import Watched
+    from crawler.watch.analysis import Analysis
 
 
 class WriteRefused(Problem):
@@ -23,6 +33,103 @@ def configured(path: Path | None) -> Settings:
     here = Path("crawler.toml")
     home = _xdg("XDG_CONFIG_HOME", ".config") / "crawler.toml"
     return configuration.load(home if home.exists() and not here.exists() else here)
+
+
+def once(
+    settings: Settings, names: Sequence[str], *, everything: bool, form: str, quiet: bool
+) -> int:
+    """Refresh what is due and print the report of this run; the exit code."""
+    from crawler import schedule
+    from crawler.watch.analysis import Analysis
+
+    analysis = Analysis(origins=names or None)
+    told, watched = _progress(analysis.add, quiet=quiet)
+    run = asyncio.run(
+        schedule.once(
+            settings,
+            names=names,
+            everything=everything,
+            told=told,
+            watched=watched,
+            warn=(lambda _: None) if quiet else _warn,
+        )
+    )
+    if not quiet:
+        _print_report(analysis, form)
+    return _attended(run.attention, quiet=quiet)
+
+
+def demo(state: Path | None, *, form: str, quiet: bool) -> int:
+    """Crawl the fleet and judge the crawl by what the servers saw; the exit code."""
+    from tempfile import TemporaryDirectory
+
+    from crawler.watch.analysis import Analysis
+
+    analysis = Analysis()
+    with TemporaryDirectory(prefix="callingcard-") as temporary:
+        folder = state if state is not None else Path(temporary)
+        findings = asyncio.run(_crawl_fleet(folder, analysis.add, quiet=quiet))
+        _keep_log(folder)
+    if not quiet:
+        _print_report(analysis, form)
+    for finding in findings:
+        print(f"crawl: demo: {finding}", file=sys.stderr)
+    if findings:
+        print(f"crawl: error: the demo found {len(findings)} faults", file=sys.stderr)
+        return 1
+    if not quiet:
+        print("crawl: the demo's own check passed", file=sys.stderr)
+    return 0
+
+
+def dry_run(settings: Settings, names: Sequence[str], *, everything: bool, form: str) -> int:
+    """Say what would be asked, when, with which labels, and what not and why; the exit code."""
+    from crawler import preview
+    from crawler.watch import moments
+
+    found = asyncio.run(preview.refresh(settings, names, everything=everything))
+    if form == "json":
+        print(msgspec.json.encode({"planned": found}).decode())
+        return 0
+    for one in found:
+        when = moments.written(one.at) if one.at is not None else f"not asked: {one.why}"
+        rest = ", ".join(filter(None, ("+".join(one.labels), one.detail)))
+        print(f"{one.origin}  {one.url}  {when}{f'  ({rest})' if rest else ''}")
+    asked = sum(one.at is not None for one in found)
+    print(f"{asked} would be asked, {len(found) - asked} not; nothing was sent")
+    return 0
+
+
+def explain(settings: Settings, url: str) -> int:
+    """Say whether a URL may be asked now, and on whose word; the exit code."""
+    from crawler import preview
+
+    for line in asyncio.run(preview.explained(settings, url)):
+        print(line)
+    return 0
+
+
+def report(
+    directory: Path, names: Sequence[str], *, since: str | None, form: str, quiet: bool
+) -> int:
+    """Print what the log says; the exit code."""
+    import time
+
+    from crawler.fetch import journal, logbook
+    from crawler.watch import analysis, moments
+    from crawler.watch import report as paper
+
+    try:
+        start = None if since is None else moments.since(since, time.time())
+    except moments.MomentUnreadable as error:
+        raise UsageProblem(f"--since: {error}") from error
+    files = journal.files(directory / "log")
+    if not files:
+        raise Problem(f"{directory / 'log'}: there is no log yet", "crawl --once writes one")
+    found = analysis.fold(logbook.read(files), since=start, origins=names or None)
+    if not quiet:
+        _print_report(found, form)
+    return _attended(paper.attention(found.findings()), quiet=quiet)
 
 
 def init(folder: Path) -> None:
@@ -112,6 +219,87 @@ def last_demo() -> Path:
     if not (folder / "log").is_dir():
         raise UsageProblem(f"{folder}: no demo has run yet", "crawl --once --demo")
     return folder
+
+
+async def _crawl_fleet(
+    folder: Path, add: Callable[["Event"], None], *, quiet: bool
+) -> "tuple[Finding, ...]":
+    """Refresh the fleet, some of it twice; what is to find fault with."""
+    from crawler import schedule
+    from crawler.demo.fleet import Fleet
+
+    events: list[Event] = []
+
+    def hear(event: "Event") -> None:
+        events.append(event)
+        add(event)
+
+    told, watched = _progress(hear, quiet=quiet)
+    async with Fleet.start() as fleet:
+        settings = fleet.settings(folder)
+        for names, everything in ((), False), (fleet.again, True):
+            run = await schedule.once(
+                settings,
+                names=names,
+                everything=everything,
+                told=told,
+                watched=watched,
+                warn=_warn,
+            )
+            if run.stopped:
+                raise Problem("the demo was stopped before its end")
+        return fleet.check(events)
+
+
+def _progress(
+    add: Callable[["Event"], None], *, quiet: bool
+) -> tuple[Callable[["Event"], None], "Watched | None"]:
+    """Who hears the events, and what draws the progress: that only on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        return add, None
+    from rich.console import Console
+
+    from crawler.progress import Progress
+
+    progress = Progress(Console(stderr=True))
+
+    def told(event: "Event") -> None:
+        progress.hear(event)
+        add(event)
+
+    return told, progress.show
+
+
+def _warn(text: str) -> None:
+    from crawler import diagnostics
+
+    diagnostics.logger().warning(text)
+
+
+def _print_report(analysis: "Analysis", form: str) -> None:
+    from crawler.watch import report as paper
+
+    text = paper.render(analysis, paper.Format(form), paper.terminal(sys.stdout, os.environ))
+    sys.stdout.write(text)
+
+
+def _attended(reasons: Sequence[str], *, quiet: bool) -> int:
+    """The exit code for these reasons, which are said: all that --quiet prints."""
+    for reason in reasons:
+        print(f"crawl: attention: {reason}", file=sys.stdout if quiet else sys.stderr)
+    return 3 if reasons else 0
+
+
+def _keep_log(folder: Path) -> None:
+    """Keep a demo's log where `crawl report --demo` finds it."""
+    kept = _xdg("XDG_STATE_HOME", ".local/state") / "demo"
+    if folder.resolve() == kept.resolve():
+        return
+    try:
+        shutil.rmtree(kept / "log", ignore_errors=True)
+        shutil.copytree(folder / "log", kept / "log")
+    except OSError as error:
+        print(f"crawl: the demo's log is not kept: {error}", file=sys.stderr)
 
 
 def _xdg(variable: str, default: str) -> Path:

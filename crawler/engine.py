@@ -16,6 +16,9 @@ from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Stan
 from crawler.polite import pace
 from crawler.polite.frontier import Claim, Fetched, FetchTask, Frontier, Promise
 from crawler.polite.itinerary import Itinerary
+from crawler.problems import Problem
+
+_GRACE = 1.0  # seconds that requests in flight get when the state directory fails
 
 
 class World(Protocol):
@@ -33,6 +36,9 @@ class World(Protocol):
 
     def stopping(self) -> bool:
         """Whether the crawl was asked to end."""
+
+    def stop(self, grace: float) -> None:
+        """Let nothing more leave; requests in flight end within `grace` seconds."""
 
     async def sleep_until(self, moment: float) -> None:
         """Return at `moment`, or earlier where the crawl was asked to end."""
@@ -86,16 +92,23 @@ class Crawl:
         self._lanes: dict[str, Lane] = {}
         self._running: set[str] = set()
         self._group: asyncio.TaskGroup | None = None
+        self._problem: Problem | None = None
         for itinerary in itineraries:
             self._lane(itinerary.scope).members.append(itinerary)
 
     async def refresh(self) -> None:
-        """Ask every origin for what is due; returns when nothing is left to ask in this run."""
+        """Ask every origin for what is due; returns when nothing is left to ask in this run.
+
+        A state directory that fails ends the crawl: each lane lets its request come to an end, and
+        the Problem is raised.
+        """
         async with asyncio.TaskGroup() as group:
             self._group = group
             for scope in tuple(self._lanes):
                 self.wake(scope)
         self._group = None
+        if self._problem is not None:
+            raise self._problem
 
     @property
     def itineraries(self) -> Sequence[Itinerary]:
@@ -126,6 +139,9 @@ class Crawl:
     async def _run(self, lane: Lane) -> None:
         try:
             await visit(lane, self, self._world)
+        except Problem as error:
+            self._problem = self._problem or error
+            self._world.stop(_GRACE)
         except Exception as error:  # our own mistake ends this lane only
             self._world.log(
                 Internal(

@@ -1,7 +1,6 @@
 """What a person sees on a terminal while a crawl runs."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 
 from rich.console import Console
@@ -9,7 +8,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from crawler.engine import Crawl
+from crawler.engine import Crawl, World
 from crawler.events import Event, FetchRecord, Kind
 
 _EVERY = 0.25  # seconds
@@ -19,9 +18,8 @@ _WAITS_SHOWN = 6
 class Progress:
     """Origins, pages, bytes and current waits, on stderr, redrawn a few times a second."""
 
-    def __init__(self, console: Console, now: Callable[[], float]) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._now = now
         self._pages = 0
         self._bytes = 0
 
@@ -31,19 +29,22 @@ class Progress:
             self._pages += event.kind is Kind.PAGE
             self._bytes += event.body_bytes
 
-    async def show(self, crawl: Crawl) -> None:
+    async def show(self, crawl: Crawl, world: World) -> None:
         """Redraw until cancelled."""
         with (
             Live(
-                self._drawn(crawl), console=self._console, transient=True, auto_refresh=False
+                self._drawn(crawl, world.now()),
+                console=self._console,
+                transient=True,
+                auto_refresh=False,
             ) as live,
             suppress(asyncio.CancelledError),
         ):
             while True:
-                live.update(self._drawn(crawl), refresh=True)
+                live.update(self._drawn(crawl, world.now()), refresh=True)
                 await asyncio.sleep(_EVERY)
 
-    def _drawn(self, crawl: Crawl) -> Table:
+    def _drawn(self, crawl: Crawl, now: float) -> Table:
         origins = crawl.itineraries
         over = sum(itinerary.over for itinerary in origins)
         grid = Table.grid(padding=(0, 2))
@@ -52,7 +53,6 @@ class Progress:
             Text(f"{self._pages} pages"),
             Text(f"{self._bytes / 1e6:.1f} MB"),
         )
-        now = self._now()
         waits = sorted(crawl.waits().items(), key=lambda item: item[1].until)
         for scope, wait in waits[:_WAITS_SHOWN]:
             grid.add_row(

@@ -1,0 +1,189 @@
+"""The real World: the clock, the disk and the wire behind a crawl."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from crawler.events import Event, FetchRecord, Kind, Outcome
+from crawler.fetch import links
+from crawler.fetch.client import Client, Received
+from crawler.fetch.journal import Journal
+from crawler.fetch.store import Store
+from crawler.polite import boundary, pace, robots
+from crawler.polite.frontier import Fetched, FetchTask, Promise
+from crawler.polite.target import Target, sendable
+from crawler.settings import Follow, Origin
+
+_HYPERTEXT = ("text/html", "application/xhtml+xml")
+
+
+class Clock:
+    """Seconds since 1970 that never go backwards: wall time at the start, then steady time.
+
+    `floor` is the latest moment that an earlier run has seen; `set_back` is by how many seconds the
+    wall clock stands before it.
+    """
+
+    def __init__(
+        self,
+        floor: float,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] | None = None,
+    ) -> None:
+        self._steady = steady if steady is not None else _steady()
+        self.wall = wall()
+        self.set_back = max(0.0, floor - self.wall)
+        self.began = max(self.wall, floor)
+        self._anchor = self.began - self._steady()
+
+    def now(self) -> float:
+        return self._anchor + self._steady()
+
+
+def _steady() -> Callable[[], float]:
+    """A clock that goes on while the machine sleeps, where the system has one."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic
+
+
+class RealWorld:
+    """Every effect of a crawl, on this machine. `told` hears each event once it is in the log."""
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        origins: Mapping[str, Origin],
+        product: str,
+        clock: Clock,
+        store: Store,
+        journal: Journal,
+        client: Client,
+        told: Callable[[Event], None],
+    ) -> None:
+        self.run = run
+        self.frontier = store
+        self.store = store
+        self.clock = clock
+        self.now = clock.now
+        self._origins = origins
+        self._product = product
+        self._journal = journal
+        self._client = client
+        self._told = told
+        self._stop = asyncio.Event()
+
+    def stopping(self) -> bool:
+        return self._stop.is_set()
+
+    def stop(self, grace: float) -> None:
+        """Let nothing more leave; requests in flight end within `grace` seconds."""
+        self._stop.set()
+        self._client.hurry(grace)
+
+    async def sleep_until(self, moment: float) -> None:
+        try:
+            async with asyncio.timeout(max(0.0, moment - self.now())):
+                await self._stop.wait()
+        except TimeoutError:
+            return
+
+    async def recall(self, scope: str) -> pace.Pace:
+        """What the scope is owed; a promise whose record never came is said and paid for."""
+        recalled = await self.store.recall(scope, self.now())
+        if recalled.interrupted is not None:
+            self.log(recalled.interrupted)
+        return recalled.pace
+
+    async def promise(self, promise: Promise) -> None:
+        await self.store.promise(promise)
+
+    def log(self, event: Event) -> None:
+        self._journal.append(event)
+        self._told(event)
+
+    async def fetch(self, task: FetchTask) -> Fetched:
+        origin = self._origins[task.origin]
+        received = await self._client.fetch(task, origin, self.now)
+        record, body = received.record, received.body
+        if body is None or record.outcome is not Outcome.ANSWERED:
+            return Fetched(record=record)
+        if record.kind is Kind.ROBOTS:
+            return await self._robots(record, body)
+        if record.digest is not None and record.digest != task.digest:
+            self.store.bodies.write(record.digest, body)
+        found = await self._links(received, body, origin)
+        return Fetched(record=record, links=found)
+
+    async def _robots(self, record: FetchRecord, body: bytes) -> Fetched:
+        """The rules of a robots.txt; a long one is parsed off the loop."""
+        assert record.digest is not None  # noqa: S101 - a body that was read has one
+        self.store.robots.write(record.digest, body)
+        if len(body) > robots.LIGHT:
+            rules = await asyncio.to_thread(robots.parse, body, self._product)
+        else:
+            rules = robots.parse(body, self._product)
+        record = replace(record, robots=record.digest, crawl_delay=rules.crawl_delay)
+        return Fetched(record=record, robots=rules)
+
+    async def _links(self, received: Received, body: bytes, origin: Origin) -> tuple[str, ...]:
+        """What a page points to and this origin's settings follow."""
+        record = received.record
+        if not _is_followed(record, origin):
+            return ()
+        tags = received.robots_tags
+        if len(body) > links.LIGHT:
+            return await asyncio.to_thread(followed, record, body, origin, self._product, tags)
+        return followed(record, body, origin, self._product, tags)
+
+
+def followed(
+    record: FetchRecord,
+    body: bytes,
+    origin: Origin,
+    product: str,
+    robots_tags: Sequence[str] | None = None,
+) -> tuple[str, ...]:
+    """The links of a page that its origin's settings follow, sendable, in the order of the page.
+
+    Without `robots_tags` the X-Robots-Tag counts that the record has kept.
+    """
+    if not _is_followed(record, origin):
+        return ()
+    if robots_tags is None:
+        kept = record.fields.get("x-robots-tag")
+        robots_tags = () if kept is None else (kept,)
+    page = links.read(
+        body,
+        url=record.url,
+        product=product,
+        content_type=record.content_type,
+        robots_tags=robots_tags,
+    )
+    return tuple(url for url in page.followable if _belongs(url, origin.url))
+
+
+def _belongs(url: str, home: str) -> bool:
+    """Whether a link stays with its origin: same scheme, host and port, below the same folder."""
+    base = _target(home)
+    if not url.startswith(f"{base.origin}/"):
+        return False
+    return base.path.rfind("/") == 0 or boundary.outside(_target(url), base) is None
+
+
+@lru_cache(maxsize=256)
+def _target(url: str) -> Target:
+    found = sendable(url)
+    assert isinstance(found, Target)  # noqa: S101 - both were brought into this form before
+    return found
+
+
+def _is_followed(record: FetchRecord, origin: Origin) -> bool:
+    if Follow.LINKS not in origin.follow or record.depth >= origin.depth:
+        return False
+    kind = (record.content_type or "").partition(";")[0].strip().lower()
+    return record.kind is Kind.PAGE and kind in _HYPERTEXT
