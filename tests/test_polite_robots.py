@@ -88,16 +88,15 @@ def values(pieces: list[str]) -> st.SearchStrategy[str]:
     return st.tuples(st.sampled_from(["/", "/", "/", "", "*"]), tail).map("".join)
 
 
-@st.composite
-def files(draw: st.DrawFn, pieces: list[str] = PIECES) -> bytes:
-    lines: list[str] = []
-    for _ in range(draw(st.integers(1, 4))):
-        lines += draw(st.lists(st.tuples(AGENT_KEYS, AGENTS).map("".join), min_size=1, max_size=2))
-        lines += draw(st.lists(st.tuples(KEYS, values(pieces)).map("".join), max_size=4))
-    ends = draw(st.lists(st.sampled_from(["\n", "\r\n", "\r", "\n\n"]), min_size=1, max_size=3))
-    text = "".join(line + ends[n % len(ends)] for n, line in enumerate(lines))
-    mark = draw(st.sampled_from([b"", b"", b"", b"\xef\xbb\xbf", b"\xef\xbb"]))
-    return mark + text.encode()
+def files(pieces: list[str] = PIECES) -> st.SearchStrategy[bytes]:
+    agent = st.tuples(AGENT_KEYS, AGENTS).map("".join)
+    rule = st.tuples(KEYS, values(pieces)).map("".join)
+    ends = st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"])
+    lines = st.lists(st.tuples(agent | rule | rule, ends).map("".join), max_size=12)
+    mark = st.sampled_from([b"", b"", b"", b"\xef\xbb\xbf", b"\xef\xbb"])
+    return st.tuples(mark, agent, lines).map(
+        lambda drawn: drawn[0] + "\n".join((drawn[1], "".join(drawn[2]))).encode()
+    )
 
 
 def urls(pieces: list[str] = URL_PIECES) -> st.SearchStrategy[str]:
@@ -130,10 +129,18 @@ def respelled(text: str) -> str:
 
 @settings(max_examples=1000)
 @given(files(), urls())
-def test_never_allows_what_google_forbids(body: bytes, url: str) -> None:
-    allowed, _ = google(body, url)
+def test_never_allows_what_google_forbids_and_names_a_line_as_decisive(
+    body: bytes, url: str
+) -> None:
+    parsed = robots.parse(body, "ExampleBot")
+    ruling = parsed.ruling(url)
+    allowed, line = google(body, url)
+    octets = {rule.line.number: rule.pattern.octets for rule in parsed.rules}
 
-    assert allowed or not robots.parse(body, "ExampleBot").ruling(url).allowed
+    assert allowed or not ruling.allowed
+    if not allowed:
+        assert ruling.line is not None
+        assert octets[ruling.line] == octets[line]
 
 
 @settings(max_examples=500)
@@ -167,19 +174,6 @@ def test_takes_the_escapes_of_the_special_characters_for_the_characters(
 
     assert robots.parse(body, "ExampleBot").ruling(url).line == 3
     assert google(body, url)[0] is False
-
-
-@settings(max_examples=500)
-@given(files(), urls())
-def test_names_a_line_as_decisive_as_the_one_that_google_names(body: bytes, url: str) -> None:
-    parsed = robots.parse(body, "ExampleBot")
-    ruling = parsed.ruling(url)
-    allowed, line = google(body, url)
-    octets = {rule.line.number: rule.pattern.octets for rule in parsed.rules}
-
-    if not ruling.allowed and not allowed:
-        assert ruling.line is not None
-        assert octets[ruling.line] == octets[line]
 
 
 @settings(max_examples=500)
