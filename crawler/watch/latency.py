@@ -13,7 +13,7 @@ from math import ceil
 
 KEPT = 4096
 _UPPER = slice(1, None, 2) if sys.byteorder == "little" else slice(0, None, 2)
-_SIGN = 0x8000
+_SIGN, _INFINITE = 0x8000, 0x7F80
 
 
 class Latencies:
@@ -56,7 +56,9 @@ def _order(number: int) -> int:
 
 
 def _middle(number: int) -> float:
-    """The duration in the middle of a class."""
+    """The duration in the middle of a class; the largest one where binary32 has no number."""
+    if number & _INFINITE == _INFINITE:
+        number -= 1
     halves = array("H", (0x8000, 0x8000))
     halves[_UPPER] = array("H", (number,))
     return array("f", halves.tobytes())[0]

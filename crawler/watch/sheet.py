@@ -200,7 +200,7 @@ def _crawl(findings: Findings) -> Iterator[str]:
 def _unreadable(findings: Findings) -> Iterator[str]:
     unreadable = findings.unreadable
     for line in unreadable.lines:
-        yield f"{line.path}:{line.line}: {line.flaw}: {line.problem}"
+        yield f"{line.path}:{line.line}: {line.problem}"
     if (more := unreadable.count - len(unreadable.lines)) > 0:
         yield f"and {more:,} more"
 
