@@ -1,10 +1,8 @@
 """The fold over a log: what is counted, for whom, since when."""
 
-from typing import NamedTuple
-
 import pytest
 from records import record
-from watched import BOTH, ONE, failed, settings
+from watched import BOTH, ONE, Bad, failed, settings
 
 from crawler.events import (
     Deferred,
@@ -24,15 +22,6 @@ from crawler.settings import Second
 from crawler.watch import analysis
 from crawler.watch.analysis import UNREAD, Analysis, Line
 from crawler.watch.findings import Findings, OriginFindings, VerdictState
-
-
-class Bad(NamedTuple):
-    """What a reader may call a line that is no event."""
-
-    path: str = "log/events-2026-11-01.jsonl"
-    number: int = 3
-    flaw: str = "torn"
-    problem: str = "cut off"
 
 
 def findings(*lines: Line, **chosen: object) -> Findings:

@@ -1,6 +1,6 @@
 """What the watch's tests share, beside records.py."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from records import record
 
@@ -9,6 +9,15 @@ from crawler.settings import Follow, Politeness, ProfileName, Second
 
 BOTH = ("sig1", "sig2")
 ONE = ("sig1",)
+
+
+class Bad(NamedTuple):
+    """What a reader may call a line that is no event."""
+
+    path: str = "log/events-2026-11-01.jsonl"
+    number: int = 3
+    flaw: str = "torn"
+    problem: str = "cut off"
 
 
 def failed(**known: Any) -> FetchRecord:

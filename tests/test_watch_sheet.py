@@ -1,0 +1,165 @@
+"""The sentences of the report."""
+
+import pytest
+from records import record
+from watched import ONE, Bad, failed
+
+from crawler.events import Deferred, Event, Internal, Outcome, RunFinished, RunStarted, Stage, Why
+from crawler.watch import analysis, layout, sheet
+
+
+def text(*events: Event, **chosen: float) -> str:
+    return layout.plain(sheet.blocks(analysis.fold(events, **chosen).findings()))  # type: ignore[arg-type]
+
+
+def started(at: float = 0.0) -> RunStarted:
+    return RunStarted(at=at, run="r1", version="1", agent="ExampleBot/1.0", wall=at)
+
+
+def finished(at: float = 60.0, *, stopped: bool = False) -> RunFinished:
+    return RunFinished(at=at, run="r1", requests=2, elapsed=60.0, cpu=2.0, stopped=stopped)
+
+
+@pytest.mark.parametrize(
+    ("count", "written"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (999.6, "1 kB"),
+        (4330, "4.33 kB"),
+        (999_400, "999 kB"),
+        (999_600, "1 MB"),
+        (10_485_760, "10.5 MB"),
+        (2_500_000_000, "2.5 GB"),
+        (1_500_000_000_000, "1.5 TB"),
+        (-5000, "-5 kB"),
+    ],
+)
+def test_sizes_are_written_in_three_digits(count: float, written: str) -> None:
+    assert sheet.size(count) == written
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"),
+    [
+        (0.0, "0 ms"),
+        (0.000041, "0.041 ms"),
+        (0.145, "145 ms"),
+        (0.9996, "1 s"),
+        (59.4, "59.4 s"),
+        (90.0, "1.5 min"),
+        (4757.0, "1.32 h"),
+        (172_800.0, "2 d"),
+        (1e9, "1.16e+04 d"),
+    ],
+)
+def test_durations_are_written_in_three_digits(seconds: float, written: str) -> None:
+    assert sheet.span(seconds) == written
+
+
+def test_an_empty_log_says_so() -> None:
+    said = text()
+
+    assert "the log holds no event" in said
+    assert "0 requests to 0 origins in 0 runs" in said
+    assert "Answers" not in said
+
+
+def test_one_origin_needs_no_sum() -> None:
+    assert "\n  all " not in text(record())
+    assert "\n  all " in text(record(), record(origin="two"))
+
+
+def test_waits_that_someone_asked_for_stand_beside_the_sum() -> None:
+    said = text(record(status=429, retry_after=60.0), record(waited=60.0), record(waited=20.0))
+
+    assert "1.33 min" in said
+    assert "retry-after 75%" in said
+    assert "delay 25%" not in said
+
+
+def test_a_suspicious_answer_is_told_with_its_cause_and_the_controls() -> None:
+    said = text(
+        record(at=1_793_512_800.0, status=431),
+        record(labels=ONE, control_of="r-0-1"),
+        record(status=401, labels=ONE, control_of="r-0-2"),
+    )
+
+    assert (
+        "one: size-sure 1 of 3; last 2026-11-01 06:00 UTC https://one.example/: status 431 "
+        "(as from lighttpd, Jetty,"
+    ) in said
+    assert "one: 2 controls with sig1 alone, 1 served" in said
+
+
+def test_what_the_tables_do_not_show_stands_in_one_line() -> None:
+    said = text(
+        failed(stage=Stage.CONNECT),
+        failed(outcome=Outcome.NOT_SENT),
+        record(outcome=Outcome.TOO_BIG),
+        record(outcome=Outcome.CANCELLED),
+    )
+
+    assert (
+        "\n  one: no whole answer: connect 1; never left: not-sent 1; "
+        "not read, for size or type: 1; cut off by the end of a run: 1\n"
+    ) in said
+
+
+def test_an_origin_with_nothing_of_note_is_not_listed() -> None:
+    assert "Details" not in text(record())
+
+
+def test_an_origin_that_is_not_asked_says_until_when() -> None:
+    until = Deferred(at=1.0, run="r1", origin="one", why=Why.BACK_OFF, until=1_793_512_800.0)
+    limit = Deferred(at=1.0, run="r1", origin="two", why=Why.PAGE_LIMIT, detail="50 pages asked")
+    said = text(until, limit)
+
+    assert "one: back-off until 2026-11-01 06:00 UTC\n" in said
+    assert "two: page-limit: 50 pages asked\n" in said
+
+
+def test_what_signing_cost_is_set_beside_the_whole() -> None:
+    signed = record(sign_us=500_000.0, signature_bytes=3000, header_bytes=4000)
+
+    assert (
+        "signing cost 500 ms of CPU, 25% of the crawl's 2 s, and 3 kB, 75% of all request heads"
+    ) in text(started(), signed, finished())
+
+
+def test_a_run_without_end_gives_no_share_of_its_cpu() -> None:
+    said = text(started(), record(sign_us=500_000.0), finished(), started(100.0))
+
+    assert "signing cost 500 ms of CPU, and 0 B, 0% of all request heads" in said
+    assert "last run r1, started 1970-01-01 00:01 UTC: its end is not in the log" in said
+
+
+@pytest.mark.parametrize(("stopped", "how"), [(False, "ended"), (True, "was stopped")])
+def test_the_last_run_is_told(stopped: bool, how: str) -> None:
+    assert (
+        f"last run r1, started 1970-01-01 00:00 UTC: {how} 1970-01-01 00:01 UTC after 2 requests "
+        "in 1 min, 2 s of CPU"
+    ) in text(started(), finished(stopped=stopped))
+
+
+def test_a_run_whose_beginning_is_elsewhere_is_told_without() -> None:
+    assert "last run r1: ended 1970-01-01 00:01 UTC" in text(finished())
+
+
+def test_what_befell_the_crawl_is_counted_and_told() -> None:
+    mistake = Internal(at=0.0, run="r1", scope="one.example", error="KeyError at client.py:210")
+    said = text(mistake, mistake)
+
+    assert "internal: 2 times\n" in said
+    assert said.count("1970-01-01 00:00 UTC  internal: our own mistake ended a lane") == 2
+
+
+def test_lines_that_are_no_events_are_named_up_to_a_point() -> None:
+    lines = (Bad(number=number) for number in range(1, analysis.UNREAD + 8))
+    said = layout.plain(sheet.blocks(analysis.fold(lines).findings()))
+
+    assert "log/events-2026-11-01.jsonl:100: cut off\n  and 7 more\n" in said
+
+
+def test_where_counting_began_is_told() -> None:
+    assert "counted since 2026-11-01 06:00 UTC" in text(record(), since=1_793_512_800.0)
