@@ -56,7 +56,7 @@ class Visitor:
 
     async def fetch(self, target: str = "/", **known: Any) -> Received:
         """Ask for a target at the origin, or for an absolute URL."""
-        url = target if "://" in target else self.origin.url.rstrip("/") + target
+        url = target if target.startswith("http") else self.origin.url.rstrip("/") + target
         filled: dict[str, Any] = {"id": "run-0-1", "origin": self.origin.name, "scope": "one"}
         return await self.client.fetch(
             FetchTask(**{**filled, "url": url, **known}), self.origin, self.now

@@ -5,6 +5,7 @@ from typing import Final
 from aiohttp import ClientResponse
 from msgspec import Struct
 
+from crawler.fetch import redaction
 from crawler.polite import answers, freshness
 from crawler.watch import signals
 
@@ -63,8 +64,10 @@ class Answer(Struct, frozen=True, kw_only=True):
 NO_ANSWER: Final = Answer()
 
 
-def read(response: ClientResponse, *, requested: float, received: float) -> Answer:
-    """The answer's head.
+def read(
+    response: ClientResponse, private: tuple[str, ...], *, requested: float, received: float
+) -> Answer:
+    """The answer's head, without what it echoes of our `private` values.
 
     `requested` and `received` are when the request left and the head came, in seconds since 1970.
     """
@@ -90,10 +93,10 @@ def read(response: ClientResponse, *, requested: float, received: float) -> Answ
     location = found.get("location")
     return Answer(
         status=response.status,
-        reason=text(response.reason or ""),
+        reason=_echo_out(text(response.reason or ""), private),
         server=text(found["server"]) if "server" in found else None,
         cf_ray="cf-ray" in watched,
-        fields={name: text(value) for name, value in watched.items()},
+        fields={name: _echo_out(text(value), private) for name, value in watched.items()},
         retry_after=(
             answers.retry_after(response.headers.getall("Retry-After"), received)
             if "retry-after" in watched
@@ -121,6 +124,12 @@ def text(value: str) -> str:
     if not value.isascii():  # octets that are not UTF-8 come as surrogates, which JSON has not
         value = value.encode("utf-8", "backslashreplace").decode("utf-8")
     return value[:LONGEST]
+
+
+def _echo_out(value: str, private: tuple[str, ...]) -> str:
+    if len(value) < redaction.RUN:
+        return value
+    return redaction.without_runs(value.encode(), private).decode("utf-8", "replace")
 
 
 def _is_watched(name: str) -> bool:

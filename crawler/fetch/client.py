@@ -144,7 +144,11 @@ class Client:
                     middlewares=(trip.signing,),
                 )
                 trip.received = now()
-                trip.answer = answer.read(response, requested=trip.began, received=trip.received)
+                assert trip.flight.line is not None  # noqa: S101 - the answer came through it
+                trip.flight.line.carries(response.content)
+                trip.answer = answer.read(
+                    response, trip.private, requested=trip.began, received=trip.received
+                )
                 self._seen[server] = Seen(trip.answer.server, trip.answer.cf_ray)
                 return await reading.read(response, trip, task, politeness, trickle)
         except TimeoutError:

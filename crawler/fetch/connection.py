@@ -11,7 +11,7 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
-from aiohttp import AddrInfoType, ClientTimeout, TCPConnector
+from aiohttp import AddrInfoType, ClientPayloadError, ClientTimeout, StreamReader, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 
@@ -32,27 +32,60 @@ class AddressRefused(OSError):
     """A name leads to an address that is not asked; nothing was sent."""
 
 
+class Line:
+    """A connection as long as it lasts, one request after the other.
+
+    aiohttp tells nobody when it cannot parse a body that is being read: it closes the connection
+    and the reader waits for ever. So whoever reads says what, and hears of the end from here.
+    """
+
+    __slots__ = ("_content", "_ended", "_protocol")
+
+    def __init__(self, protocol: "ResponseHandler") -> None:
+        self._protocol = protocol
+        self._content: StreamReader | None = None
+        self._ended = False
+
+    def carries(self, content: StreamReader | None) -> None:
+        """Say which body is read from now on."""
+        self._content = content
+        if self._ended:
+            self.end()
+
+    def end(self) -> None:
+        """Wake up whoever still waits for a body."""
+        self._ended = True
+        content = self._content
+        if content is not None and not content.is_eof() and content.exception() is None:
+            content.set_exception(ClientPayloadError(str(self.problem() or "connection closed")))
+
+    def problem(self) -> BaseException | None:
+        """What ended the connection, or None."""
+        return self._protocol.exception()
+
+
 class Flight:
     """What a request under way knows of its connection.
 
     `admitted` is the operator's word for private addresses, `tls` says https. `opened` counts the
-    sockets that were made for it; none means that it went over a connection that had served before.
+    sockets that were made for it, `line` is the connection that it left through.
     """
 
-    __slots__ = ("address", "admitted", "connected", "opened", "protocol", "refused", "tls")
+    __slots__ = ("address", "admitted", "line", "opened", "refused", "reused", "tls")
 
     def __init__(self, *, admitted: bool, tls: bool) -> None:
         self.admitted = admitted
         self.tls = tls
         self.refused: str | None = None
         self.opened = 0
-        self.connected = False
+        self.reused = False  # the connection had served before
         self.address: str | None = None
-        self.protocol: ResponseHandler | None = None
+        self.line: Line | None = None
 
     @property
-    def reused(self) -> bool:
-        return self.connected and not self.opened
+    def connected(self) -> bool:
+        """Whether there was a connection: what had none never left."""
+        return self.line is not None
 
 
 FLIGHT: Final[ContextVar[Flight]] = ContextVar("flight")
@@ -71,19 +104,37 @@ class Connector(TCPConnector):
             ttl_dns_cache=DNS_TTL,
             limit=0,  # one request a scope at a time is the engine's structure
         )
+        self._lines: dict[ResponseHandler, Line] = {}
 
     async def connect(
         self, req: "ClientRequest", traces: "list[Trace]", timeout: ClientTimeout
     ) -> Connection:
         """A connection, new or waiting, through which nothing has been sent yet."""
         connection = await super().connect(req, traces, timeout)
+        protocol = connection.protocol
+        assert protocol is not None  # noqa: S101 - it has just been given out
         flight = FLIGHT.get()
-        flight.connected = True
-        flight.protocol = connection.protocol
-        if (transport := connection.transport) is not None:
-            peer = transport.get_extra_info("peername")
-            flight.address = peer[0] if peer else None
+        flight.line = self._lines.get(protocol)
+        flight.reused = flight.line is not None
+        if flight.line is None:
+            flight.line = self._watched(protocol)
+        flight.line.carries(None)
+        if protocol.transport is not None:
+            flight.address = protocol.transport.get_extra_info("peername", (None,))[0]
         return connection
+
+    def _watched(self, protocol: "ResponseHandler") -> Line:
+        line = Line(protocol)
+
+        def end(closed: "asyncio.Future[None]") -> None:
+            closed.exception()  # looked at, so that asyncio does not complain
+            self._lines.pop(protocol, None)
+            line.end()
+
+        if (closed := protocol.closed) is not None:
+            self._lines[protocol] = line
+            closed.add_done_callback(end)
+        return line
 
 
 def _checked_socket(info: AddrInfoType) -> socket.socket:

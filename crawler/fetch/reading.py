@@ -69,8 +69,8 @@ def _broke_off(response: ClientResponse, trip: Trip) -> bool:
     """Whether a body whose end only the connection's end tells was cut by a reset."""
     if "Content-Length" in response.headers or "Transfer-Encoding" in response.headers:
         return False  # aiohttp counts
-    protocol = trip.flight.protocol
-    return protocol is not None and isinstance(protocol.exception(), OSError)
+    line = trip.flight.line
+    return line is not None and isinstance(line.problem(), OSError)
 
 
 async def _refusal(response: ClientResponse, trip: Trip, trickle: Trickle) -> Ending:
