@@ -99,5 +99,61 @@ def planned(known: Known, now: float) -> tuple[Planned, ...]:
     return tuple(found)
 
 
+class Asked(Struct, frozen=True, kw_only=True):
+    """When a known page was asked last and is due again; None where it never was."""
+
+    at: float | None
+    due: float | None
+    status: int | None
+
+
+def explained(known: Known, url: str, asked: Asked | None, now: float) -> tuple[str, ...]:
+    """Whether and why a URL may be asked now: a sentence, then a line for each that has a say.
+
+    `asked` is None for a page that no start list and no link has named.
+    """
+    origin, copy = known.origin, known.opened.copy
+    obstacles: list[str] = []
+    lines = [f"origin: {origin.name}, {origin.url}"]
+    if copy is None or copy.rules is None:
+        lines.append(f"robots: {known.robots} is not known yet; it is asked first and decides")
+    else:
+        ruling = copy.rules.ruling(url)
+        age = "" if now < copy.until else ", and that copy is too old: it is asked again first"
+        lines.append(
+            f"robots: {ruling.explain(known.robots)} (as of {moments.written(copy.at)}{age})"
+        )
+        if not ruling.allowed:
+            obstacles.append("robots.txt refuses it")
+        delay = copy.rules.crawl_delay
+        if delay is not None and delay > origin.politeness.max_crawl_delay:
+            obstacles.append(f"robots.txt asks for {delay:g} s between requests")
+    match pace.decide(known.owed, origin.name, now, origin.politeness):
+        case pace.Go():
+            lines.append("pace: a request may leave now")
+        case pace.Wait(until=until, why=why):
+            lines.append(f"pace: in {until - now:.1f} s ({why})")
+        case pace.Stop(until=until, why=why, detail=detail):
+            lines.append(f"pace: {_from(until, ' '.join(filter(None, (why, detail))))}")
+            obstacles.append(f"{why} until {moments.written(until)}")
+    if asked is None:
+        lines.append(
+            "page: not known; no start list and no link names it, so no refresh asks for it"
+        )
+        obstacles.append("no refresh asks for it")
+    elif asked.at is None or asked.due is None:
+        lines.append("page: never asked, due now")
+    else:
+        last = f"page: asked {moments.written(asked.at)}, answered {asked.status or 'nothing'}"
+        if asked.due > now:
+            lines.append(f"{last}; fresh until {moments.written(asked.due)}")
+            obstacles.append(f"fresh until {moments.written(asked.due)}; --all asks all the same")
+        else:
+            lines.append(f"{last}; due since {moments.written(asked.due)}")
+    lines.append(f"signatures: {' and '.join(known.labels)}")
+    said = f"no: {'; '.join(obstacles)}" if obstacles else "yes, it may be asked"
+    return (f"{url}: {said}", *lines)
+
+
 def _from(until: float | None, text: str) -> str:
     return text if until is None else f"{text}, not before {moments.written(until)}"

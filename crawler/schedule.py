@@ -98,12 +98,12 @@ async def once(
     held = keys.current(time.monotonic())
     directory = settings.state_directory
     hearing = _Hearing(told)
+    spent = time.process_time()
     async with AsyncExitStack() as opened:
         opened.enter_context(RunLock(directory))
         journal = Journal(directory / "log")
         opened.callback(journal.close)
-        scopes = {origin.name: await scope_of(origin) for origin in settings.origins}
-        whereabouts = Hosts(settings.origins, scopes)
+        hosts = await located(settings)
         product = settings.bot.product
         store = await opened.enter_async_context(
             Store(
@@ -111,7 +111,7 @@ async def once(
                 journal,
                 product=product,
                 links=lambda record, body, origin: followed(record, body, origin, product),
-                whereabouts=whereabouts,
+                whereabouts=hosts,
                 now=time.time(),
             )
         )
@@ -125,7 +125,7 @@ async def once(
                     warn(f"sig2 is left out: {event.reason}")
 
         client = await opened.enter_async_context(
-            Client(settings, keys, seen=_seen(settings, store), keys_changed=keys_changed)
+            Client(settings, keys, seen=seen(settings, store), keys_changed=keys_changed)
         )
         world = RealWorld(
             run=run,
@@ -137,7 +137,7 @@ async def once(
             client=client,
             told=hearing.hear,
         )
-        _begin(world, settings, origins, scopes, held, everything=everything, warn=warn)
+        _begin(world, settings, origins, hosts, held, everything=everything, warn=warn)
         itineraries = []
         for origin in origins:
             when = due(origin, store.refresh(origin.name), world.now())
@@ -149,10 +149,10 @@ async def once(
                 Itinerary(
                     origin,
                     run=run,
-                    scope=scopes[origin.name],
+                    scope=hosts.scope(origin),
                     opened=await store.open(origin, now),
                     due=inf if everything else now,
-                    whereabouts=whereabouts,
+                    whereabouts=hosts,
                 )
             )
         crawl = Crawl(itineraries, world)
@@ -164,7 +164,7 @@ async def once(
                 run=run,
                 requests=hearing.requests,
                 elapsed=elapsed,
-                cpu=time.process_time(),
+                cpu=time.process_time() - spent,
                 stopped=world.stopping(),
             )
         )
@@ -181,6 +181,7 @@ class Hosts:
     """Which origin and scope a URL belongs to: its host's, the one of the nearest folder."""
 
     def __init__(self, origins: Sequence[Origin], scopes: Mapping[str, str]) -> None:
+        self._scopes = dict(scopes)
         self._known: dict[str, list[tuple[str, str, str]]] = {}
         for origin in origins:
             home = target.sendable(origin.url)
@@ -189,6 +190,10 @@ class Hosts:
             known = self._known.setdefault(home.origin, [])
             known.append((folder, origin.name, scopes[origin.name]))
             known.sort(key=lambda item: -len(item[0]))
+
+    def scope(self, origin: Origin) -> str:
+        """The pace scope that an origin is in."""
+        return self._scopes[origin.name]
 
     def __call__(self, url: str) -> tuple[str, str] | None:
         found = target.sendable(url)
@@ -230,7 +235,7 @@ def _begin(
     world: RealWorld,
     settings: Settings,
     origins: Sequence[Origin],
-    scopes: Mapping[str, str],
+    hosts: "Hosts",
     held: Held,
     *,
     everything: bool,
@@ -266,7 +271,7 @@ def _begin(
                 run=world.run,
                 origin=origin.name,
                 url=origin.url,
-                scope=scopes[origin.name],
+                scope=hosts.scope(origin),
                 profile=origin.profile,
                 sig2=origin.sig2,
                 follow=origin.follow,
@@ -311,7 +316,7 @@ def _keys(held: Held, settings: Settings, run: str, at: float) -> Iterator[KeyIn
         yield Degraded(at=at, run=run, reason=held.degraded)
 
 
-def _seen(settings: Settings, store: Store) -> dict[str, Seen]:
+def seen(settings: Settings, store: Store) -> dict[str, Seen]:
     """What each origin's last answer showed, in the form in which the client keeps it."""
     found = {}
     for origin in settings.origins:
@@ -336,6 +341,13 @@ def selected(settings: Settings, names: Sequence[str]) -> tuple[Origin, ...]:
                 f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}",
             )
     return tuple(known[name] for name in dict.fromkeys(names)) or settings.origins
+
+
+async def located(settings: Settings) -> Hosts:
+    """Where each configured origin is: whose host, in which pace scope."""
+    return Hosts(
+        settings.origins, {origin.name: await scope_of(origin) for origin in settings.origins}
+    )
 
 
 async def scope_of(origin: Origin) -> str:

@@ -165,6 +165,18 @@ class Signer:
             private=(signed.fields[2][1], nonce),
         )
 
+    def labels(self, origin: Origin, server: str) -> tuple[str, ...]:
+        """The signatures that a request to an origin would carry, if there is room for them."""
+        held = self._look(time.monotonic())
+        seen = self._seen.get(server, _NOTHING)
+        form = self._profiles[
+            profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray).name
+        ]
+        task = FetchTask(origin=origin.name, url=origin.url)
+        labels, _ = wanted(task, origin.sig2, form, held.keyring.second)
+        first, second = (label.name for label in form.labels)
+        return (first, second) if labels is Labels.BOTH else (first,)
+
     def _look(self, now: float) -> Held:
         held = self._keys.current(now)
         if held is not self._held:

@@ -19,7 +19,7 @@ from crawler.fetch.bodies import Bodies
 from crawler.fetch.errors import StateDamaged, StateUnusable
 from crawler.fetch.fold import Fold, Links, Past, robots_url
 from crawler.fetch.journal import Journal
-from crawler.fetch.view import View
+from crawler.fetch.view import Known, View
 from crawler.fetch.writer import Writer
 from crawler.polite import pace, robots, target
 from crawler.polite.frontier import (
@@ -189,6 +189,10 @@ class Store(Frontier):
     def refresh(self, origin: str) -> Refresh | None:
         """An origin's last refresh, finished or not."""
         return self._refreshes.get(origin) or self._view.refresh(origin)
+
+    def page(self, origin: str, url: str) -> Known | None:
+        """What is known of one page, by its sendable URL."""
+        return self._view.page(origin, url)
 
     def evidence(self, origin: str) -> Evidence | None:
         """What the origin's last answer showed of its server."""
