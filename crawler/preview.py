@@ -1,0 +1,140 @@
+"""Looks ahead with what the state directory holds, and leaves all of it as it is."""
+
+import shutil
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from yarl import URL
+
+from crawler import plan
+from crawler.events import Why
+from crawler.fetch import middleware, schema
+from crawler.fetch.asking import server_of
+from crawler.fetch.journal import Journal
+from crawler.fetch.keyring import Keys
+from crawler.fetch.store import Store
+from crawler.plan import Known, Planned
+from crawler.polite import pace, target
+from crawler.polite.frontier import Claim
+from crawler.schedule import Hosts, due, located, seen, selected
+from crawler.settings import Follow, Origin, Settings
+from crawler.watch import moments
+from crawler.world import Clock
+
+
+async def refresh(
+    settings: Settings, names: Sequence[str], *, everything: bool
+) -> tuple[Planned, ...]:
+    """What `crawl --once` would ask now. Raises UsageProblem, KeysUnusable, StateUnusable."""
+    origins = selected(settings, names)
+    found: list[Planned] = []
+    async with _outlook(settings) as outlook:
+        for origin in origins:
+            when = due(origin, outlook.store.refresh(origin.name), outlook.now)
+            if when > outlook.now and not everything:
+                detail = f"not before {moments.written(when)}"
+                found.append(
+                    Planned(origin=origin.name, url=origin.url, why=Why.NOT_DUE, detail=detail)
+                )
+            else:
+                known = await outlook.known(origin, everything=everything)
+                found.extend(plan.planned(known, outlook.now))
+    return tuple(found)
+
+
+async def explained(settings: Settings, url: str) -> tuple[str, ...]:
+    """Whether and why a URL may be asked now, a line for each word that is heard."""
+    found = target.sendable(url)
+    if isinstance(found, target.Unsendable):
+        return (f"{found.url}: no: it cannot be sent: {found}",)
+    async with _outlook(settings) as outlook:
+        where = outlook.hosts(found.url)
+        if where is None:
+            return (f"{found.url}: no: no configured origin has the host {found.authority}",)
+        (origin,) = selected(settings, [where[0]])
+        known = await outlook.known(origin, everything=True)
+        page = outlook.store.page(origin.name, found.url)
+        asked = None if page is None else plan.Asked(at=page.seen, due=page.due, status=page.status)
+        return plan.explained(known, found.url, asked, outlook.now)
+
+
+class _Outlook:
+    """A copy of the state, the keys, and the moment that a crawl would begin at now."""
+
+    def __init__(self, settings: Settings, store: Store, hosts: Hosts) -> None:
+        self.store = store
+        self.hosts = hosts
+        self.now = Clock(store.last_moment()).now()
+        self._signer = middleware.Signer(
+            settings,
+            Keys(settings.keys_directory, settings.signatures.second.algorithm),
+            seen=seen(settings, store),
+            wall=time.time,
+            keys_changed=lambda _: None,
+        )
+
+    async def known(self, origin: Origin, *, everything: bool) -> Known:
+        opened = await self.store.open(origin, self.now)
+        supply = await self.store.claim(
+            Claim(
+                origin=origin.name,
+                started=opened.refresh.started,
+                due=inf if everything else self.now,
+                depth=origin.depth if Follow.LINKS in origin.follow else 0,
+                limit=origin.pages,
+            )
+        )
+        return Known(
+            origin=origin,
+            opened=opened,
+            supply=supply,
+            owed=await self.owed(origin),
+            robots=f"{target.origin_key(origin.url)}/robots.txt",
+            labels=self._signer.labels(origin, server_of(URL(origin.url, encoded=True))),
+        )
+
+    async def owed(self, origin: Origin) -> pace.Pace:
+        where = self.hosts(origin.url)
+        assert where is not None  # noqa: S101 - it is a configured one
+        return (await self.store.recall(where[1], self.now)).pace
+
+
+@asynccontextmanager
+async def _outlook(settings: Settings) -> AsyncIterator[_Outlook]:
+    """The state as a crawl would find it, in a copy of its own."""
+    real = settings.state_directory
+    with TemporaryDirectory(prefix="callingcard-") as name:
+        folder = Path(name)
+        if (real / "state.db").exists():
+            _copy(real / "state.db", folder / "state.db")
+        if (real / "robots").is_dir():
+            shutil.copytree(real / "robots", folder / "robots")
+        journal = Journal(folder / "log")
+        hosts = await located(settings)
+        try:
+            async with Store(
+                folder,
+                journal,
+                product=settings.bot.product,
+                links=lambda _record, _body, _origin: (),
+                whereabouts=hosts,
+                now=time.time(),
+            ) as store:
+                yield _Outlook(settings, store, hosts)
+        finally:
+            journal.close()
+
+
+def _copy(database: Path, to: Path) -> None:
+    """A consistent copy, also while a crawl writes."""
+    schema.create(to)
+    with (
+        schema.translated(database),
+        closing(schema.reading(database)) as source,
+        closing(schema.filling(to)) as copy,
+    ):
+        source.backup(copy)
