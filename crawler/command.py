@@ -18,7 +18,7 @@ from crawler.settings import Settings
 if TYPE_CHECKING:
     from crawler.demo.finding import Finding
     from crawler.events import Event
-    from crawler.schedule import Watched
+    from crawler.run import Watched
     from crawler.watch.analysis import Analysis
 
 
@@ -39,13 +39,13 @@ def once(
     settings: Settings, names: Sequence[str], *, everything: bool, form: str, quiet: bool
 ) -> int:
     """Refresh what is due and print the report of this run; the exit code."""
-    from crawler import schedule
+    from crawler import run
     from crawler.watch.analysis import Analysis
 
     analysis = Analysis(origins=names or None)
     told, watched = _progress(analysis.add, quiet=quiet)
-    run = asyncio.run(
-        schedule.once(
+    ended = asyncio.run(
+        run.once(
             settings,
             names=names,
             everything=everything,
@@ -56,7 +56,7 @@ def once(
     )
     if not quiet:
         _print_report(analysis, form)
-    return _attended(run.attention, quiet=quiet)
+    return _attended(ended.attention, quiet=quiet)
 
 
 def demo(state: Path | None, *, form: str, quiet: bool) -> int:
@@ -225,7 +225,7 @@ async def _crawl_fleet(
     folder: Path, add: Callable[["Event"], None], *, quiet: bool
 ) -> "tuple[Finding, ...]":
     """Refresh the fleet, some of it twice; what is to find fault with."""
-    from crawler import schedule
+    from crawler import run
     from crawler.demo.fleet import Fleet
 
     events: list[Event] = []
@@ -238,7 +238,7 @@ async def _crawl_fleet(
     async with Fleet.start() as fleet:
         settings = fleet.settings(folder)
         for names, everything in ((), False), (fleet.again, True):
-            run = await schedule.once(
+            ended = await run.once(
                 settings,
                 names=names,
                 everything=everything,
@@ -246,7 +246,7 @@ async def _crawl_fleet(
                 watched=watched,
                 warn=_warn,
             )
-            if run.stopped:
+            if ended.stopped:
                 raise Problem("the demo was stopped before its end")
         return fleet.check(events)
 

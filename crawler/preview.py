@@ -17,10 +17,12 @@ from crawler.fetch.asking import server_of
 from crawler.fetch.journal import Journal
 from crawler.fetch.keyring import Keys
 from crawler.fetch.store import Store
+from crawler.hosts import Hosts, located
 from crawler.plan import Known, Planned
 from crawler.polite import pace, target
 from crawler.polite.frontier import Claim
-from crawler.schedule import Hosts, due, located, seen, selected
+from crawler.run import seen
+from crawler.schedule import due, selected
 from crawler.settings import Follow, Origin, Settings
 from crawler.watch import moments
 from crawler.world import Clock

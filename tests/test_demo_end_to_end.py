@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from crawler import schedule
+from crawler import run
 from crawler.demo import roster
 from crawler.demo.finding import Finding, Reason
 from crawler.demo.fleet import Fleet
@@ -26,7 +26,7 @@ def events(folder: Path) -> list[Event]:
 async def crawl(fleet: Fleet, settings: Settings, *names: str) -> tuple[Finding, ...]:
     """What the fleet has to say about a refresh of some of its origins."""
     told: list[Event] = []
-    await schedule.once(settings, names=names, told=told.append)
+    await run.once(settings, names=names, told=told.append)
     return tuple(
         one
         for one in fleet.check(told)

@@ -1,0 +1,281 @@
+"""One run over the origins that are due, from the lock to the closed log."""
+
+import asyncio
+import secrets
+import signal
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from importlib.metadata import version
+from math import inf
+
+from msgspec import Struct
+from yarl import URL
+
+from crawler import schedule
+from crawler.engine import Crawl
+from crawler.events import (
+    ClockSetBack,
+    Deferred,
+    Degraded,
+    Event,
+    FetchRecord,
+    Internal,
+    KeyInUse,
+    OriginSettings,
+    RunFinished,
+    RunStarted,
+    Standing,
+    StateRebuilt,
+    Why,
+)
+from crawler.fetch.asking import server_of
+from crawler.fetch.client import Client
+from crawler.fetch.journal import Journal
+from crawler.fetch.keyring import Held, Keys
+from crawler.fetch.lock import RunLock
+from crawler.fetch.middleware import Seen
+from crawler.fetch.store import Store
+from crawler.hosts import Hosts, located
+from crawler.polite.itinerary import Itinerary
+from crawler.settings import Origin, Second, Settings
+from crawler.world import Clock, RealWorld, followed
+
+Watched = Callable[[Crawl, RealWorld], Coroutine[None, None, None]]
+"""What runs beside a crawl and looks at it."""
+
+GRACE = 3.0  # seconds that requests in flight get when a run is asked to end
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """How a run ended: `attention` holds what the operator should look at."""
+
+    run: str
+    requests: int
+    elapsed: float
+    stopped: bool
+    attention: tuple[str, ...] = ()
+
+
+async def once(
+    settings: Settings,
+    *,
+    names: Sequence[str] = (),
+    everything: bool = False,
+    told: Callable[[Event], None] = lambda _: None,
+    watched: Watched | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Refresh the origins that are due (all of them with `everything`), then close the log.
+
+    `told` hears each event, `watched` runs beside the crawl and is cancelled at its end, `warn` is
+    given what a person should know at once. SIGINT and SIGTERM end the run within GRACE seconds and
+    a little. Raises UsageProblem for an unknown name, AnotherRun, KeysUnusable, StateUnusable.
+    """
+    origins = schedule.selected(settings, names)
+    keys = Keys(settings.keys_directory, settings.signatures.second.algorithm)
+    held = keys.current(time.monotonic())
+    directory = settings.state_directory
+    hearing = _Hearing(told)
+    spent = time.process_time()
+    async with AsyncExitStack() as opened:
+        opened.enter_context(RunLock(directory))
+        journal = Journal(directory / "log")
+        opened.callback(journal.close)
+        hosts = await located(settings)
+        product = settings.bot.product
+        store = await opened.enter_async_context(
+            Store(
+                directory,
+                journal,
+                product=product,
+                links=lambda record, body, origin: followed(record, body, origin, product),
+                whereabouts=hosts,
+                now=time.time(),
+            )
+        )
+        clock = Clock(store.last_moment())
+        run = f"{datetime.fromtimestamp(clock.now(), UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+        def keys_changed(now_held: Held) -> None:
+            for event in _keys(now_held, settings, run, clock.now()):
+                world.log(event)
+                if isinstance(event, Degraded):
+                    warn(f"sig2 is left out: {event.reason}")
+
+        client = await opened.enter_async_context(
+            Client(settings, keys, seen=seen(settings, store), keys_changed=keys_changed)
+        )
+        world = RealWorld(
+            run=run,
+            origins={origin.name: origin for origin in settings.origins},
+            product=product,
+            clock=clock,
+            store=store,
+            journal=journal,
+            client=client,
+            told=hearing.hear,
+        )
+        _begin(world, settings, origins, hosts, held, everything=everything, warn=warn)
+        itineraries = []
+        for origin in origins:
+            when = schedule.due(origin, store.refresh(origin.name), world.now())
+            if when > world.now() and not everything:
+                world.log(_not_due(origin, run, when, world.now()))
+                continue
+            now = world.now()
+            itineraries.append(
+                Itinerary(
+                    origin,
+                    run=run,
+                    scope=hosts.scope(origin),
+                    opened=await store.open(origin, now),
+                    due=inf if everything else now,
+                    whereabouts=hosts,
+                )
+            )
+        crawl = Crawl(itineraries, world)
+        await _refresh(crawl, world, watched)
+        elapsed = world.now() - clock.began
+        world.log(
+            RunFinished(
+                at=world.now(),
+                run=run,
+                requests=hearing.requests,
+                elapsed=elapsed,
+                cpu=time.process_time() - spent,
+                stopped=world.stopping(),
+            )
+        )
+    return Run(
+        run=run,
+        requests=hearing.requests,
+        elapsed=elapsed,
+        stopped=world.stopping(),
+        attention=tuple(hearing.attention),
+    )
+
+
+class _Hearing:
+    """Counts what a run's events amount to, and passes them on."""
+
+    def __init__(self, told: Callable[[Event], None]) -> None:
+        self.requests = 0
+        self.attention: list[str] = []
+        self._told = told
+
+    def hear(self, event: Event) -> None:
+        match event:
+            case FetchRecord():
+                self.requests += 1
+            case Standing(why=Why() as why):
+                self.attention.append(f"{event.origin}: {why} ({event.detail})")
+            case Deferred(why=Why.CRAWL_DELAY | Why.ROBOTS_ELSEWHERE as why):
+                self.attention.append(f"{event.origin}: {why} ({event.detail})")
+            case Internal():
+                self.attention.append(f"{event.scope}: our own mistake, {event.error}")
+            case StateRebuilt():
+                self.attention.append(f"the database was rebuilt: {event.problem}")
+            case _:
+                pass
+        self._told(event)
+
+
+def _begin(
+    world: RealWorld,
+    settings: Settings,
+    origins: Sequence[Origin],
+    hosts: Hosts,
+    held: Held,
+    *,
+    everything: bool,
+    warn: Callable[[str], None],
+) -> None:
+    """Log how a run begins: the clock, the state, the keys, each origin's effective settings."""
+    clock, store = world.clock, world.store
+    if clock.set_back >= 1.0:
+        world.log(ClockSetBack(at=clock.now(), wall=clock.wall, seconds=clock.set_back))
+        warn(
+            f"the clock stands {clock.set_back:.0f} s before what was seen; time goes on from there"
+        )
+    if store.rebuilt is not None:
+        world.log(store.rebuilt)
+        kept = f", the old one is kept as {store.rebuilt.kept}" if store.rebuilt.kept else ""
+        warn(f"the database was rebuilt from the log: {store.rebuilt.problem}{kept}")
+    second = held.keyring.second
+    world.log(
+        RunStarted(
+            at=clock.now(),
+            run=world.run,
+            version=version("callingcard"),
+            agent=settings.bot.user_agent,
+            keys=(held.keyring.first.keyid, *([second.keyid] if second else [])),
+            wall=clock.wall,
+            everything=everything,
+        )
+    )
+    for origin in origins:
+        world.log(
+            OriginSettings(
+                at=clock.now(),
+                run=world.run,
+                origin=origin.name,
+                url=origin.url,
+                scope=hosts.scope(origin),
+                profile=origin.profile,
+                sig2=origin.sig2,
+                follow=origin.follow,
+                pages=origin.pages,
+                depth=origin.depth,
+                allow_private=origin.allow_private,
+                cookie=origin.cookie is not None,
+                politeness=origin.politeness,
+            )
+        )
+
+
+async def _refresh(
+    crawl: Crawl,
+    world: RealWorld,
+    watched: Watched | None,
+) -> None:
+    """Refresh, with somebody watching beside it, until done or asked to end."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, world.stop, GRACE)
+    watching = asyncio.ensure_future(watched(crawl, world)) if watched is not None else None
+    try:
+        await crawl.refresh()
+    finally:
+        if watching is not None:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _keys(held: Held, settings: Settings, run: str, at: float) -> Iterator[KeyInUse | Degraded]:
+    """Which keys sign from here on, and why sig2 is left out where it is."""
+    yield KeyInUse(at=at, run=run, label="sig1", keyid=held.keyring.first.keyid)
+    label = settings.signatures.second.label
+    if held.keyring.second is not None:
+        yield KeyInUse(at=at, run=run, label=label, keyid=held.keyring.second.keyid)
+    elif held.degraded is not None and any(
+        origin.sig2 is not Second.NEVER for origin in settings.origins
+    ):
+        yield Degraded(at=at, run=run, reason=held.degraded)
+
+
+def seen(settings: Settings, store: Store) -> dict[str, Seen]:
+    """What each origin's last answer showed, in the form in which the client keeps it."""
+    found = {}
+    for origin in settings.origins:
+        if (evidence := store.evidence(origin.name)) is not None:
+            found[server_of(URL(origin.url, encoded=True))] = Seen(evidence.server, evidence.cf_ray)
+    return found
+
+
+def _not_due(origin: Origin, run: str, when: float, now: float) -> Deferred:
+    detail = f"schedule {origin.schedule!r}" if origin.schedule else f"every {origin.every:g} s"
+    return Deferred(at=now, run=run, origin=origin.name, why=Why.NOT_DUE, until=when, detail=detail)
