@@ -169,9 +169,7 @@ class Signer:
         """The signatures that a request to an origin would carry, if there is room for them."""
         held = self._look(time.monotonic())
         seen = self._seen.get(server, _NOTHING)
-        form = self._profiles[
-            profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray).name
-        ]
+        form = self._profiles[profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray).name]
         task = FetchTask(origin=origin.name, url=origin.url)
         labels, _ = wanted(task, origin.sig2, form, held.keyring.second)
         first, second = (label.name for label in form.labels)
