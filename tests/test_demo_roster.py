@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from crawler.demo import expectations, roster
-from crawler.demo.fleet import Fleet
+from crawler.demo.fleet import Fleet, FolderInUse
 from crawler.demo.history import History
 from crawler.demo.manners import failing, site
 from crawler.demo.reply import Answer, Ask
@@ -101,3 +101,16 @@ async def test_a_fleet_that_cannot_listen_says_so() -> None:
         with pytest.raises(ValueError, match="Stream Socket was expected"):
             async with Fleet(deaf).serving():
                 pytest.fail("nobody can listen there")
+
+
+@pytest.mark.parametrize("left", ["state.db", "log"])
+async def test_a_demo_does_not_begin_in_the_state_of_an_earlier_crawl(
+    tmp_path: Path, left: str
+) -> None:
+    (tmp_path / left).mkdir()
+    async with Fleet.start() as fleet:
+        with pytest.raises(FolderInUse, match="an earlier crawl has left its state here") as found:
+            fleet.settings(tmp_path)
+
+    assert found.value.hint == "name an empty folder"
+    assert not (tmp_path / "keys").exists()

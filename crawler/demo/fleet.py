@@ -22,6 +22,7 @@ from crawler.demo.finding import Finding
 from crawler.demo.ledger import Ledger
 from crawler.events import Event
 from crawler.fetch import keyfiles
+from crawler.problems import Problem
 from crawler.settings import Bot, Settings, State
 from signing import keys
 from signing.algorithms import ED25519, ML_DSA_44
@@ -34,6 +35,10 @@ HOME = "https://demo.localhost"  # says whose keys they are; nobody contacts it
 
 _LONGEST_FIELD = 32_768  # bytes; heads are judged by the origins' manners, not by aiohttp
 _GRACE = 0.05  # seconds that an answer gets to finish when the fleet ends
+
+
+class FolderInUse(Problem):
+    """The folder for a demo's state is not empty."""
 
 
 class Fleet:
@@ -92,9 +97,14 @@ class Fleet:
         """The configuration of a crawl of the whole fleet, and new keys that it signs with.
 
         The state is kept in `directory` itself, the keys in its folder `keys`. From here on the
-        servers know the public ones, and no others. Raises KeysUnusable where they cannot be
-        written.
+        servers know the public ones, and no others. Raises FolderInUse for the state of an earlier
+        crawl, which would know other ports, and KeysUnusable where no key can be written.
         """
+        if any((directory / name).exists() for name in ("state.db", "log")):
+            raise FolderInUse(
+                f"{directory}: an earlier crawl has left its state here; a demo begins with none",
+                "name an empty folder",
+            )
         settings = Settings(
             base=str(directory),
             bot=Bot(
