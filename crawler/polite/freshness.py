@@ -30,19 +30,13 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Validators:
-    """What a conditional request sends back, exactly as it came."""
+    """What a conditional request sends back, exactly as it came.
+
+    Both where we have both (RFC 9110, sections 13.1.2 and 13.1.3).
+    """
 
     etag: str | None = None
     last_modified: str | None = None
-
-    def fields(self) -> tuple[tuple[str, str], ...]:
-        """The request fields (RFC 9110, sections 13.1.2 and 13.1.3); both where we have both."""
-        named = (("If-None-Match", self.etag), ("If-Modified-Since", self.last_modified))
-        return tuple((name, value) for name, value in named if value is not None)
-
-    def updated(self, newer: "Validators") -> "Validators":
-        """What holds after a 304 that carried `newer` (section 3.2)."""
-        return Validators(newer.etag or self.etag, newer.last_modified or self.last_modified)
 
 
 def granted(fields: Fields, *, requested: float, received: float) -> float | None:
