@@ -121,9 +121,10 @@ class Analysis:
         self._last = at
         if self._first is None:
             self._first = at
-        tally.situation.ask(record)
         if at >= self._from:
             tally.add(record, self._waits)
+        else:
+            tally.situation.ask(record)
         self._waits.learn(record, tally.situation.politeness)
 
     def _of_origin(self, event: _OfOrigin) -> None:

@@ -5,7 +5,7 @@ Millions of lines go through `Tally.add`, so it counts and leaves every sum that
 in its class takes as long as ten additions.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -74,11 +74,11 @@ class Tally:
     def __init__(self, name: str) -> None:
         self.situation = Situation()
         self._name = name
-        self._statuses: dict[int, int] = {}
+        self._statuses: defaultdict[int, int] = defaultdict(int)
         self._failures: dict[str, int] = {}
         self._not_sent: dict[Outcome, int] = {}
         self._without: dict[Without, int] = {}
-        self._waits: dict[Why, float] = {}
+        self._waits: defaultdict[Why, float] = defaultdict(float)
         self._skipped: dict[Why, int] = {}
         self._sights: dict[Sight, int] = {}
         self._examples: dict[Sight, deque[Example]] = {}
@@ -94,18 +94,21 @@ class Tally:
         """Count one request."""
         status, outcome = record.status, record.outcome
         if outcome is _ANSWERED and status is not None:
-            self._statuses[status] = self._statuses.get(status, 0) + 1
+            self._statuses[status] += 1
         elif outcome in _NEVER_LEFT:
             _count(self._not_sent, outcome)
             return
         else:
             self._add_rest(record)
-        header_bytes = record.header_bytes
+        situation = self.situation
         if len(record.labels) > 1:
+            situation.last = situation.telling = record
             heads = self._dual
         else:
-            heads = self._single
+            situation.ask(record)
             self._add_single(record)
+            heads = self._single
+        header_bytes = record.header_bytes
         heads.requests += 1
         heads.bytes += header_bytes
         heads.signature_bytes += record.signature_bytes
@@ -121,8 +124,7 @@ class Tally:
         if record.kind is _ROBOTS:
             self._robots += 1
         if record.waited:
-            why = waits.why(record, self.situation.politeness)
-            self._waits[why] = self._waits.get(why, 0.0) + record.waited
+            self._waits[waits.why(record, situation.politeness)] += record.waited
         if record.first_byte is not None:
             self._latencies.add(record.first_byte)
         if status is None or status >= 400 or record.refusal or record.fields:

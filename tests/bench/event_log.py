@@ -79,9 +79,7 @@ def story(chance: random.Random) -> Iterator[Event]:
             yield Deferred(
                 at=now, run=name, origin=f"site-{number:02d}", why=Why.BACK_OFF, until=now + 900
             )
-        yield RunFinished(
-            at=now, run=name, requests=PAGES * ORIGINS, elapsed=now - began, cpu=12.5
-        )
+        yield RunFinished(at=now, run=name, requests=PAGES * ORIGINS, elapsed=now - began, cpu=12.5)
         now += 3600
 
 
