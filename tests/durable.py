@@ -11,7 +11,7 @@ from imagined import PRODUCT, ImaginedWorld, Site, answered
 from msgspec.structs import replace
 
 from crawler.engine import Crawl
-from crawler.events import Event, FetchRecord
+from crawler.events import Event, FetchRecord, OriginSettings
 from crawler.fetch.journal import Journal
 from crawler.fetch.store import Store
 from crawler.polite import pace
@@ -91,17 +91,38 @@ class DurableWorld(ImaginedWorld):
         return recalled.pace
 
     async def promise(self, promise: Promise) -> None:
-        await super().promise(promise)
         await self.store.promise(promise)
+        await super().promise(promise)
 
     def log(self, event: Event) -> None:
         super().log(event)
         self.journal.append(event)
 
 
+def settings(item: Origin, run: str = "run", at: float = NOON) -> OriginSettings:
+    """What the log says of an origin at the start of a run."""
+    return OriginSettings(
+        at=at,
+        run=run,
+        origin=item.name,
+        url=item.url,
+        scope=by_host(item)[item.url.split("/")[2]][1],
+        profile=item.profile,
+        sig2=item.sig2,
+        follow=item.follow,
+        pages=item.pages,
+        depth=item.depth,
+        allow_private=item.allow_private,
+        cookie=item.cookie is not None,
+        politeness=item.politeness,
+    )
+
+
 async def crawl(world: DurableWorld, *origins: Origin, everything: bool = False) -> None:
     """Refresh origins, each in its host's scope."""
     hosts = by_host(*origins)
+    for item in origins:
+        world.log(settings(item, world.run, world.now()))
     itineraries = [
         Itinerary(
             item,

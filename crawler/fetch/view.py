@@ -147,12 +147,9 @@ class View:
 
     def pending(self) -> dict[str, Pending]:
         """The promised requests whose records have not come yet, by scope."""
-        found: dict[str, Pending] = {}
-        for (scope,) in self._rows("SELECT scope FROM scopes WHERE task IS NOT NULL"):
-            known = self.scope(scope)
-            if known is not None and known[1] is not None:
-                found[scope] = known[1]
-        return found
+        waiting = self._rows("SELECT scope FROM scopes WHERE task IS NOT NULL")
+        known = {scope: self.scope(scope) for (scope,) in waiting}
+        return {scope: row[1] for scope, row in known.items() if row and row[1]}
 
     def progress(self) -> Progress:
         ((file, offset, moment, rebuilt),) = self._rows("SELECT * FROM progress")
