@@ -7,7 +7,6 @@ anew.
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Protocol, assert_never
 
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Stan
 from crawler.polite import pace
 from crawler.polite.frontier import Claim, Fetched, FetchTask, Frontier, Promise
 from crawler.polite.itinerary import Itinerary
-from crawler.problems import Problem
+from crawler.problems import Problem, place
 
 _GRACE = 1.0  # seconds that requests in flight get when the state directory fails
 
@@ -148,7 +147,7 @@ class Crawl:
                     at=self._world.now(),
                     run=self._world.run,
                     scope=lane.scope,
-                    error=_place(error),
+                    error=place(error),
                 )
             )
             lane.visitors.clear()
@@ -169,8 +168,8 @@ async def visit(lane: Lane, crawl: Crawl, world: World) -> None:
                 itinerary.supply(await world.frontier.claim(step))
             case Skipped():
                 world.log(step)
-                until = itinerary.permission.copy.until if itinerary.permission.copy else step.at
-                world.frontier.postpone(step.origin, step.url, until, world.now())
+                until = itinerary.postponed_until(step)
+                world.frontier.postpone(step.origin, step.url, until, step.at)
             case Deferred():
                 world.log(step)
             case FetchTask() if step.scope != lane.scope:
@@ -249,14 +248,3 @@ def _standing(was: pace.Regard, regard: pace.Regard, record: FetchRecord) -> tup
             detail=regard.detail,
         ),
     )
-
-
-def _place(error: Exception) -> str:
-    """What went wrong and where, without its message, which may quote what is secret."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = (
-        f"{PurePath(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
-    )
-    return f"{type(error).__name__} at {where}"

@@ -1,5 +1,7 @@
 """What an operator can mend, as an exception that says place, cause and remedy."""
 
+from pathlib import PurePath
+
 
 class Problem(Exception):
     """Ends a command: the message names place and cause, `hint` what to try.
@@ -18,3 +20,14 @@ class UsageProblem(Problem):
     """A command line that asks for something that is not there."""
 
     code = 2
+
+
+def place(error: BaseException) -> str:
+    """What went wrong of ours and where, without its message, which may quote what is secret."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return type(error).__name__
+    file = PurePath(trace.tb_frame.f_code.co_filename).name
+    return f"{type(error).__name__} at {file}:{trace.tb_lineno}"

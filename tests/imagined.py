@@ -160,6 +160,9 @@ class ImaginedWorld:
     def stopping(self) -> bool:
         return self.stopped
 
+    def stop(self, grace: float) -> None:
+        self.stopped = True
+
     async def sleep_until(self, moment: float) -> None:
         await asyncio.sleep(0)
         self._now = max(self._now, moment)

@@ -18,7 +18,8 @@ from crawler.events import (
     Standing,
     Why,
 )
-from crawler.polite.frontier import Fetched, FetchTask, RobotsCopy
+from crawler.polite.frontier import Fetched, FetchTask, Promise, RobotsCopy
+from crawler.problems import Problem
 from crawler.settings import Follow, Politeness, Unreachable
 
 ROBOTS = "https://one.example/robots.txt"
@@ -458,6 +459,38 @@ async def test_our_own_mistake_ends_its_own_lane_only_and_names_no_value() -> No
     assert mistake.error.startswith("RuntimeError at test_engine.py:")
     assert "secret" not in mistake.error
     assert "https://two.example/" in world.urls()
+
+
+async def test_pages_of_a_host_that_an_origin_has_left_are_not_asked() -> None:
+    world = ImaginedWorld({"one.example": site(), "new.example": site()})
+    old = origin(start=("/", "/a"), politeness=Politeness(min_interval=0.0))
+    await refresh(world, old)
+    world.asked.clear()
+
+    await refresh(world, origin(url="https://new.example/"), everything=True)
+
+    assert world.urls() == ["https://new.example/robots.txt", "https://new.example/"]
+    assert whys(world) == [Why.ELSEWHERE] * 2
+
+
+async def test_a_state_directory_that_fails_ends_the_whole_crawl() -> None:
+    full = Problem("state.db: its disk is full", "make room")
+
+    class FullDisk(ImaginedWorld):
+        async def promise(self, promise: Promise) -> None:
+            if promise.task.kind is Kind.PAGE:
+                raise full
+            await super().promise(promise)
+
+    world = FullDisk({"one.example": site(), "two.example": site()})
+
+    with pytest.raises(Problem) as caught:
+        await refresh(world, origin(), origin("two", "https://two.example/"))
+
+    assert caught.value is full
+    assert world.urls(Kind.PAGE) == []
+    assert world.stopping()
+    assert world.of(Internal) == []
 
 
 async def test_a_stopped_crawl_asks_no_more_and_takes_up_where_it_was() -> None:

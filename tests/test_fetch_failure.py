@@ -21,6 +21,7 @@ from visitor import origin, visiting
 from crawler.events import FetchRecord, Outcome, Stage, encode
 from crawler.fetch import failure
 from crawler.fetch.trip import Trip
+from crawler.problems import place
 
 TYPE = ("Content-Type", "text/html")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -399,4 +400,4 @@ def test_an_address_that_aiohttp_cannot_read_is_a_failed_connect() -> None:
 
 
 def test_a_mistake_without_a_trace_has_no_place() -> None:
-    assert failure.place(ValueError("secret")) == "ValueError at ?"
+    assert place(ValueError("secret")) == "ValueError"

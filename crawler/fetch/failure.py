@@ -1,7 +1,6 @@
 """How a request ended that did not go well: how far it came, told from what was raised."""
 
 import re
-from pathlib import PurePath
 from typing import Final
 
 from aiohttp import (
@@ -20,6 +19,7 @@ from crawler.fetch.decoding import Undecodable
 from crawler.fetch.keyfiles import KeysUnusable
 from crawler.fetch.middleware import HeadTooLarge
 from crawler.fetch.trip import Ending, Trip
+from crawler.problems import place
 from signing.errors import ComponentUnavailable
 
 LONGEST: Final = 200  # characters of what a failure said
@@ -80,17 +80,6 @@ def said(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return _words(error.strerror)
     return _words(str(error)) or type(error).__name__
-
-
-def place(error: Exception) -> str:
-    """What went wrong and where, without its message."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = (
-        f"{PurePath(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
-    )
-    return f"{type(error).__name__} at {where}"
 
 
 def _not_sent(stage: Stage | None, detail: str) -> Ending:

@@ -80,6 +80,7 @@ class Itinerary:
         self.permission = Permission(origin, scope, opened.copy, whereabouts)
         self.over = False
         self._run = run
+        self._home = f"{target.origin_key(origin.url)}/"
         self._due = due
         self._whereabouts = whereabouts
         self._pages: deque[Page] = deque()
@@ -102,6 +103,9 @@ class Itinerary:
             return self._finish()
         if self.refresh.asked >= self.origin.pages:
             return self._close(now, Why.PAGE_LIMIT, f"{self.origin.pages} pages asked", done=True)
+        if (stray := self._stray(now)) is not None:
+            self._take()
+            return stray
         if not self.permission.in_force(now):
             if (refused := self.permission.refused) is not None:
                 return self._close(now, refused[0], refused[1])
@@ -138,6 +142,13 @@ class Itinerary:
         self._take()
         self.refresh = replace(self.refresh, asked=self.refresh.asked + 1)
         return self.refresh
+
+    def postponed_until(self, skipped: Skipped) -> float:
+        """When a page that was not asked is offered again."""
+        copy = self.permission.copy
+        if skipped.why is Why.ROBOTS and copy is not None:
+            return copy.until
+        return skipped.at + self.origin.politeness.max_interval
 
     def supply(self, supply: Supply) -> None:
         """Take the pages that were claimed."""
@@ -192,6 +203,13 @@ class Itinerary:
             until=stop.until,
             detail=stop.detail,
         )
+
+    def _stray(self, now: float) -> Skipped | None:
+        """The next page, where it is on a host that was this origin's before its URL changed."""
+        url = self._again[0].url if self._again else self._pages[0].url
+        if url.startswith(self._home):
+            return None
+        return self._skipped(url, now, Why.ELSEWHERE, f"{self.origin.name} is now at {self._home}")
 
     def _claim(self) -> Claim:
         follows = Follow.LINKS in self.origin.follow

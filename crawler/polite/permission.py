@@ -28,11 +28,11 @@ class Permission:
         self, origin: Origin, scope: str, copy: RobotsCopy | None, whereabouts: Whereabouts
     ) -> None:
         self.origin = origin
-        self.copy = copy
+        self._url = f"{target.origin_key(origin.url)}/robots.txt"
+        self.copy = copy if copy is not None and copy.url == self._url else None
         self.refused: tuple[Why, str] | None = None
         self.away = False  # the request is with another host's lane
         self._whereabouts = whereabouts
-        self._url = f"{target.origin_key(origin.url)}/robots.txt"
         self._scope = scope
         self._tries = 0
         self._stale = 0
