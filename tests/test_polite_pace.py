@@ -194,6 +194,12 @@ def test_what_never_left_owes_no_delay(outcome: Outcome) -> None:
     assert (state.pending, state.not_before) == (None, 900.0)
 
 
+def test_our_own_mistake_after_sending_owes_the_delay() -> None:
+    item = record(outcome=Outcome.INTERNAL, status=None, header_bytes=800)
+
+    assert after(item).not_before == 1005.5
+
+
 @pytest.mark.parametrize(
     ("now", "until"),
     [

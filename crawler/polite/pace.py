@@ -19,7 +19,6 @@ FAILURES_TOLERATED = 5
 _DAY = 86400.0
 _REACHED_NOBODY = {Stage.DNS, Stage.CONNECT, Stage.TLS}
 _NO_ANSWER = {*_REACHED_NOBODY, Stage.FIRST_BYTE, Stage.HEAD, Stage.DEADLINE}
-_NEVER_LEFT = {Outcome.NOT_SENT, Outcome.INTERNAL}
 
 
 class Regard(Struct, frozen=True, kw_only=True):
@@ -118,7 +117,7 @@ def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
     ended = record.at + record.elapsed
     regard = _regard_after(pace.regard(record.origin), record, politeness)
     regards = {**pace.regards, record.origin: regard}
-    if record.outcome in _NEVER_LEFT:
+    if _never_left(record):
         return replace(pace, pending=None, regards=regards)
     delay = _delay(record, politeness)
     until, why = ended + delay, Why.DELAY
@@ -139,6 +138,13 @@ def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
     if pace.not_before > until:
         until, why = pace.not_before, pace.why
     return Pace(not_before=until, why=why, setbacks=setbacks, delay=delay, regards=regards)
+
+
+def _never_left(record: FetchRecord) -> bool:
+    """Whether a request stayed here; one that our own mistake ended may have left before."""
+    if record.outcome is Outcome.INTERNAL:
+        return record.header_bytes == 0
+    return record.outcome is Outcome.NOT_SENT
 
 
 def _delay(record: FetchRecord, politeness: Politeness) -> float:
