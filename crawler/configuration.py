@@ -23,17 +23,19 @@ from crawler.settings import (
     Bot,
     Origin,
     Politeness,
+    ProfileName,
     Publish,
+    Second,
     Settings,
     Signatures,
     State,
     quiet_hours,
 )
+from signing import label
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
 _DURATION_KEYS = {"freeze", "min_interval", "max_interval", "full_fetch", "every"}
-_LABEL = re.compile(r"[a-z*][a-z0-9_.*-]*")
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
 _URL_HINTS = {
@@ -240,22 +242,15 @@ def _check_main(main: _File, place: str) -> None:
     ):
         if not text.isascii() or not text.isprintable() or " " in text:
             raise SettingsError(f"{place}: bot.{name}", "only printable ASCII can be sent")
-    if not _LABEL.fullmatch(second.label) or second.label == "sig1":
-        raise SettingsError(
-            f"{place}: signatures.second.label",
-            f"{second.label!r} cannot be the second label",
-            "lower-case letters and digits, not sig1 (RFC 8941, section 3.1.2)",
-        )
     if second.algorithm not in SECOND_ALGORITHMS:
         raise SettingsError(
             f"{place}: signatures.second.algorithm",
             f"{second.algorithm!r} is not one of {', '.join(SECOND_ALGORITHMS)}",
         )
-    for name, text in (("tag", second.tag), ("alg", second.alg)):
-        if not text.isascii() or not text.isprintable():
-            raise SettingsError(
-                f"{place}: signatures.second.{name}", "only printable ASCII can be sent"
-            )
+    try:
+        label.Second(label=second.label, algorithm=second.algorithm, tag=second.tag, alg=second.alg)
+    except ValueError as error:
+        raise SettingsError(f"{place}: signatures.second", str(error)) from error
     _check_politeness(main.politeness, f"{place}: politeness")
 
 
@@ -288,6 +283,12 @@ def _check_origin(origin: Origin, place: str) -> Origin:
                 f"{page!r} is not a path of {home.origin}",
                 "begin it with one /; another host is an origin of its own",
             )
+    if origin.profile is ProfileName.PUBLISHED and origin.sig2 is Second.NEVER:
+        raise SettingsError(
+            f"{place}.sig2",
+            "the published profile always sends both signatures",
+            'choose another profile, or sig2 = "watch"',
+        )
     if origin.schedule is not None and origin.every is not None:
         raise SettingsError(f"{place}.every", "stands beside a schedule", "keep one of the two")
     if origin.schedule is not None:

@@ -120,10 +120,11 @@ def test_mistakes_in_the_main_file_name_place_and_cure(
         ("[politeness]\nfreeze = []", "politeness.freeze", "length"),
         ("[signatures]\nlifetime = 86401", "signatures.lifetime", "86400"),
         ('[signatures]\nsig2 = "sometimes"', "signatures.sig2", "watch, always, never"),
-        ('[signatures.second]\nlabel = "sig1"', "signatures.second.label", "sig1"),
-        ('[signatures.second]\nlabel = "Sig 2"', "signatures.second.label", "lower-case"),
+        ('[signatures.second]\nlabel = "sig1"', "signatures.second", "sig1"),
+        ('[signatures.second]\nlabel = "Sig 2"', "signatures.second", "lower-case"),
         ('[signatures.second]\nalgorithm = "rsa"', "signatures.second.algorithm", "ml-dsa-44"),
-        ('[signatures.second]\ntag = "é"', "signatures.second.tag", "ASCII"),
+        ('[signatures.second]\ntag = "é"', "signatures.second", "ASCII"),
+        ('[signatures.second]\nalg = "ed25519"', "signatures.second", "ed25519"),
     ],
 )
 def test_mistakes_in_its_tables_name_place_and_cure(
@@ -147,6 +148,9 @@ def test_mistakes_in_its_tables_name_place_and_cure(
         pytest.param(ONE + 'schedule = "x"\n', "origin[0].schedule", "five fields", id="cron"),
         pytest.param(
             ONE + 'schedule = "0 0 * * *"\nevery = "1h"\n', "origin[0].every", "one", id="both"
+        ),
+        pytest.param(
+            ONE + 'profile = "published"\nsig2 = "never"\n', "sig2", "both", id="contradiction"
         ),
         pytest.param(ONE + 'start = ["//x/"]\n', "origin[0].start[0]", "path", id="other host"),
         pytest.param(ONE + "start = []\n", "origin[0].start", "length", id="no start"),
