@@ -99,6 +99,8 @@ async def once(
         run = f"{datetime.fromtimestamp(clock.now(), UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
         def keys_changed(now_held: Held) -> None:
+            if now_held.unusable is not None:
+                warn(f"the keys of before sign on: {now_held.unusable}")
             for event in _keys(now_held, settings, run, clock.now()):
                 world.log(event)
                 if isinstance(event, Degraded):

@@ -63,6 +63,7 @@ class Trip:
         """
         answer, card = self.answer, self.card
         left = self.flight.connected
+        confirmed = answer.status == 304
         return FetchRecord(
             at=self.began,
             id=task.id,
@@ -104,13 +105,12 @@ class Trip:
             crawl_delay=task.crawl_delay,
             robots=task.robots,
             etag=answer.etag,
-            last_modified=answer.last_modified,
+            last_modified=answer.last_modified or (task.last_modified if confirmed else None),
             conditional=task.etag is not None or task.last_modified is not None,
             fresh_for=answer.fresh_for,
             content_type=answer.content_type,
             digest=ending.digest,
             body_bytes=ending.body_bytes,
             wire_bytes=0 if self.response is None else self.response.content.total_bytes,
-            unchanged=answer.status == 304
-            or (ending.digest is not None and ending.digest == task.digest),
+            unchanged=confirmed or (ending.digest is not None and ending.digest == task.digest),
         )
