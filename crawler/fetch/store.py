@@ -251,9 +251,9 @@ class Store(Frontier):
         copy = self._view.copy(robots_url(origin))
         if copy is None:
             return None
-        if copy.digest is None:
+        if copy.answer == robots.Answer.ALLOW_ALL:
             return replace(copy, rules=robots.everything_allowed(copy.status or 0))
-        body = self.robots.read(copy.digest)
+        body = self.robots.read(copy.digest) if copy.digest is not None else None
         if body is None:
             return None
         if len(body) > robots.LIGHT:
