@@ -56,20 +56,23 @@ async def opened(
         journal.close()
 
 
+def digest(body: bytes) -> str:
+    return sha256(body).hexdigest()
+
+
 def page(store: Store, task: FetchTask, links: Sequence[str] = (), **known: object) -> Fetched:
     """A page that was read, whose body consists of its links."""
     body = "\n".join(links).encode()
-    digest = sha256(body).hexdigest()
-    store.bodies.write(digest, body)
-    return answered(task, 200, links, digest=digest, **known)
+    store.bodies.write(digest(body), body)
+    return answered(task, 200, links, digest=digest(body), **known)
 
 
 def robots_txt(store: Store, task: FetchTask, text: str = "") -> Fetched:
     """A robots.txt that was read, its body kept."""
-    digest = sha256(text.encode()).hexdigest()
-    store.robots.write(digest, text.encode())
+    name = digest(text.encode())
+    store.robots.write(name, text.encode())
     fetched = imagined.robots_txt(task, text)
-    return replace(fetched, record=replace(fetched.record, digest=digest, robots=digest))
+    return replace(fetched, record=replace(fetched.record, digest=name, robots=name))
 
 
 class DurableWorld(ImaginedWorld):
