@@ -98,10 +98,15 @@ async def once(
         clock = Clock(store.last_moment())
         run = f"{datetime.fromtimestamp(clock.now(), UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
+        signed_by: Held | None = None
+
         def keys_changed(now_held: Held) -> None:
-            if now_held.unusable is not None:
+            nonlocal signed_by
+            before, signed_by = signed_by, now_held
+            said = str(before.unusable) if before is not None else ""
+            if now_held.unusable is not None and str(now_held.unusable) != said:
                 warn(f"the keys of before sign on: {now_held.unusable}")
-            for event in _keys(now_held, settings, run, clock.now()):
+            for event in _keys(now_held, before, settings, run, clock.now()):
                 world.log(event)
                 if isinstance(event, Degraded):
                     warn(f"sig2 is left out: {event.reason}")
@@ -257,14 +262,25 @@ async def _refresh(
             loop.remove_signal_handler(number)
 
 
-def _keys(held: Held, settings: Settings, run: str, at: float) -> Iterator[KeyInUse | Degraded]:
-    """Which keys sign from here on, and why sig2 is left out where it is."""
-    yield KeyInUse(at=at, run=run, label="sig1", keyid=held.keyring.first.keyid)
-    label = settings.signatures.second.label
-    if held.keyring.second is not None:
-        yield KeyInUse(at=at, run=run, label=label, keyid=held.keyring.second.keyid)
-    elif held.degraded is not None and any(
-        origin.sig2 is not Second.NEVER for origin in settings.origins
+def _keys(
+    held: Held, before: Held | None, settings: Settings, run: str, at: float
+) -> Iterator[KeyInUse | Degraded]:
+    """Which keys sign from here on that did not before, and why sig2 is left out where it is.
+
+    The folder is read anew whenever anything in it changes; the same news is no news.
+    """
+    ring = held.keyring
+    if before is None or before.keyring.first.keyid != ring.first.keyid:
+        yield KeyInUse(at=at, run=run, label="sig1", keyid=ring.first.keyid)
+    second = before.keyring.second if before is not None else None
+    if ring.second is not None:
+        if second is None or second.keyid != ring.second.keyid:
+            label = settings.signatures.second.label
+            yield KeyInUse(at=at, run=run, label=label, keyid=ring.second.keyid)
+    elif (
+        held.degraded is not None
+        and (before is None or before.degraded != held.degraded)
+        and any(origin.sig2 is not Second.NEVER for origin in settings.origins)
     ):
         yield Degraded(at=at, run=run, reason=held.degraded)
 
