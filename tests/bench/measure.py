@@ -14,6 +14,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SCRAPY: Final = "Scrapy==2.19.0"
+UNCOMPILED: Final = "PYTHONDONTWRITEBYTECODE"
 CRAWL: Final = Path(sys.executable).with_name("crawl")
 
 
@@ -39,8 +40,11 @@ class Spent:
 def spend(command: Sequence[str | Path], environment: dict[str, str] | None = None) -> Spent:
     """Run a command to its end and say what it cost.
 
+    Bytecode is kept even where the environment forbids it: pip compiles what it installs, so that
+    nobody pays for that with each run of an installed command, ours from a source tree apart.
     Raises `ChildError` with the last lines of its output where the exit code is not 0.
     """
+    inherited = {name: value for name, value in os.environ.items() if name != UNCOMPILED}
     with tempfile.TemporaryFile() as output:
         began = perf_counter()
         child = subprocess.Popen(
@@ -48,7 +52,7 @@ def spend(command: Sequence[str | Path], environment: dict[str, str] | None = No
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **(environment or {})},
+            env={**inherited, **(environment or {})},
         )
         _, status, used = os.wait4(child.pid, 0)
         wall = perf_counter() - began
