@@ -11,7 +11,7 @@ from typing import Protocol, assert_never
 
 from msgspec.structs import replace
 
-from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Standing
+from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Standing, Why
 from crawler.polite import pace
 from crawler.polite.frontier import Claim, Fetched, FetchTask, Frontier, Promise
 from crawler.polite.itinerary import Itinerary
@@ -66,7 +66,7 @@ class Lane:
         self.members: list[Itinerary] = []
         self.visitors: list[FetchTask] = []
         self.made = 0
-        self.waited = 0.0
+        self.waited: dict[Why, float] = {}  # seconds, since its last request
         self.wait: pace.Wait | None = None  # what it waits for just now
         self._turn = 0
 
@@ -199,7 +199,7 @@ async def _ask(
             lane.wait = wait
             await world.sleep_until(wait.until)
             lane.wait = None
-            lane.waited += world.now() - now
+            lane.waited[wait.why] = lane.waited.get(wait.why, 0.0) + world.now() - now
             return state
         case pace.Stop() as stop:
             world.log(itinerary.stop(stop, now))
@@ -213,8 +213,13 @@ async def _ask(
     if lane.visitors and lane.visitors[0] is task:
         lane.visitors.pop(0)
     lane.made += 1
-    task = replace(task, id=f"{world.run}-{lane.number}-{lane.made}", waited=lane.waited)
-    lane.waited = 0.0
+    task = replace(
+        task,
+        id=f"{world.run}-{lane.number}-{lane.made}",
+        waited=sum(lane.waited.values(), start=0.0),
+        waited_for=max(lane.waited, key=lane.waited.__getitem__, default=None),
+    )
+    lane.waited.clear()
     refresh = itinerary.take(task)
     state = pace.before(state, task.origin, task.id, now)
     await world.promise(Promise(task=task, pace=state, refresh=refresh))

@@ -142,6 +142,7 @@ class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     via: tuple[str, ...] = ()  # the URLs that redirected here, first one first
     control_of: str | None = None  # the record whose refusal this one checks with sig1 alone
     waited: float = 0.0  # how long the lane waited for this turn
+    waited_for: Why | None = None  # what most of that time was for
 
     profile: ProfileName | None = None
     profile_reason: str = ""

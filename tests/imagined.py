@@ -181,7 +181,8 @@ class ImaginedWorld:
         fetched = self.sites[host](task)
         at, self._now = self._now, self._now + fetched.record.elapsed
         await asyncio.sleep(0)
-        return replace(fetched, record=replace(fetched.record, at=at, waited=task.waited))
+        record = replace(fetched.record, at=at, waited=task.waited, waited_for=task.waited_for)
+        return replace(fetched, record=record)
 
     def log(self, event: Event) -> None:
         self.events.append(event)

@@ -1,6 +1,7 @@
 """A refresh in an imagined world: what is asked, in which order, and when."""
 
 import itertools
+from typing import Any
 
 import pytest
 from imagined import ImaginedWorld, Site, answered, failed, origin, refresh, robots_txt
@@ -49,6 +50,48 @@ async def test_robots_txt_comes_first_and_each_request_waits_for_its_turn() -> N
     assert [later - earlier for earlier, later in itertools.pairwise(starts)] == [5.5] * 3
     assert [event.waited for event in world.of(FetchRecord)] == [0.0, 5.0, 5.0, 5.0]
     assert len(set(world.promised)) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"status": 200}, Why.DELAY),
+        ({"status": 503}, Why.BACK_OFF),
+        ({"status": 429, "retry_after": 60.0}, Why.RETRY_AFTER),
+        ({"status": 200, "quota_left": 0, "quota_reset": 60.0}, Why.RATE_LIMIT),
+    ],
+    ids=lambda item: item if isinstance(item, Why) else "",
+)
+async def test_a_record_says_what_its_wait_was_for(answer: dict[str, Any], why: Why) -> None:
+    world = ImaginedWorld({"one.example": site(pages=lambda task: answered(task, **answer))})
+
+    await refresh(world, origin(start=("/", "/b")))
+
+    robots, first, second, *_ = world.of(FetchRecord)
+    assert (robots.waited, robots.waited_for) == (0.0, None)
+    assert first.waited_for is Why.DELAY
+    assert second.waited_for is why
+
+
+async def test_of_several_waits_for_one_turn_the_longest_is_named() -> None:
+    """While two waits for its turn, one's robots.txt turns out to lie there; midnight comes."""
+    elsewhere = "https://two.example/robots-of-one.txt"
+    world = ImaginedWorld(
+        {
+            "one.example": lambda task: answered(task, 301, location=elsewhere),
+            "two.example": site(),
+        },
+        now=86400.0 - 5.0,
+    )
+
+    await refresh(
+        world,
+        origin("two", "https://two.example/"),
+        origin(politeness=Politeness(quiet="00:00-00:04")),
+    )
+
+    handed_over = next(one for one in world.of(FetchRecord) if one.url == elsewhere)
+    assert (handed_over.waited, handed_over.waited_for) == (4.5 + 239.5, Why.QUIET_HOURS)
 
 
 async def test_nothing_due_means_nothing_asked_not_even_robots_txt() -> None:

@@ -11,7 +11,7 @@ from capture import Answer, Captured, Then, capturing, respond
 from msgspec.structs import replace
 from visitor import BOT, SIGNATURES, origin, until, visiting, with_second
 
-from crawler.events import Arm, Kind, Outcome, Stage, Without, encode
+from crawler.events import Arm, Kind, Outcome, Stage, Why, Without, encode
 from crawler.fetch import keyfiles
 from crawler.fetch.keyfiles import KeysUnusable
 from crawler.fetch.middleware import Seen
@@ -365,6 +365,7 @@ async def test_what_the_task_knows_stands_in_the_record(tmp_path: Path) -> None:
                     via=("http://a/",),
                     control_of="r-1-1",
                     waited=4.5,
+                    waited_for=Why.RETRY_AFTER,
                     robots="abc",
                     crawl_delay=2.0,
                 )
@@ -372,7 +373,8 @@ async def test_what_the_task_knows_stands_in_the_record(tmp_path: Path) -> None:
 
     assert (record.id, record.origin, record.scope) == ("r-1-2", "one", "one")
     assert (record.depth, record.attempt, record.via) == (2, 3, ("http://a/",))
-    assert (record.control_of, record.waited) == ("r-1-1", 4.5)
+    assert record.control_of == "r-1-1"
+    assert (record.waited, record.waited_for) == (4.5, Why.RETRY_AFTER)
     assert (record.robots, record.crawl_delay) == ("abc", 2.0)
     assert (record.at, record.first_byte, record.elapsed) == (100.0, 0.25, 1.5)
     assert record.address == "127.0.0.1"

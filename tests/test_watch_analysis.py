@@ -96,17 +96,6 @@ def test_only_chosen_origins_are_found_and_summed() -> None:
     assert (found.totals.origins, found.totals.requests) == (1, 2)
 
 
-def test_the_waits_of_a_chosen_origin_know_its_neighbours_in_the_scope() -> None:
-    """Two origins on one host share its pace."""
-    found = findings(
-        record(origin="a", status=429, retry_after=60.0),
-        record(origin="b", waited=60.0),
-        origins=["b"],
-    )
-
-    assert only(found).waits == {Why.RETRY_AFTER: 60.0}
-
-
 def test_nothing_earlier_is_counted() -> None:
     lines: list[Line] = [
         started("r1", 10.0),

@@ -71,7 +71,10 @@ def test_one_origin_needs_no_sum() -> None:
 
 
 def test_waits_that_someone_asked_for_stand_beside_the_sum() -> None:
-    said = text(record(status=429, retry_after=60.0), record(waited=60.0), record(waited=20.0))
+    said = text(
+        record(waited=60.0, waited_for=Why.RETRY_AFTER),
+        record(waited=20.0, waited_for=Why.DELAY),
+    )
 
     assert "1.33 min" in said
     assert "retry-after 75%" in said

@@ -5,7 +5,7 @@ from records import record
 from watched import BOTH, ONE, failed, settings
 
 from crawler.events import Deferred, FetchRecord, Outcome, Standing, Why, Without
-from crawler.settings import Politeness, Second
+from crawler.settings import Second
 from crawler.watch.findings import Hold, Verdict, VerdictState
 from crawler.watch.situation import Situation
 
@@ -118,14 +118,10 @@ def test_the_watch_sends_and_says_what_went_out(records: list[FetchRecord], reas
 def test_the_settings_in_force_are_the_latest() -> None:
     found = Situation()
     found.set(settings())
-    found.set(settings(url="https://new.example/", politeness=Politeness(min_delay=10.0)))
+    found.set(settings(url="https://new.example/"))
 
     assert found.url == "https://new.example/"
-    assert found.politeness.min_delay == 10.0
 
 
-def test_without_settings_in_the_log_the_defaults_are_in_force() -> None:
-    found = Situation()
-
-    assert found.url is None
-    assert found.politeness == Politeness()
+def test_without_settings_in_the_log_no_url_is_known() -> None:
+    assert Situation().url is None

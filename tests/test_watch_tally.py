@@ -10,16 +10,14 @@ from crawler.events import FetchRecord, Kind, Outcome, Skipped, Stage, Why, With
 from crawler.watch.findings import OriginFindings
 from crawler.watch.patterns import Sight
 from crawler.watch.tally import EXAMPLES, Tally
-from crawler.watch.waits import Waits
 
 CLASSES = ("ok", "not_modified", "redirected", "missing", "refused", "failed", "cancelled")
 
 
 def tally(*records: FetchRecord) -> OriginFindings:
-    found, waits = Tally("one"), Waits()
+    found = Tally("one")
     for each in records:
-        found.add(each, waits)
-        waits.learn(each, found.situation.politeness)
+        found.add(each)
     return found.findings()
 
 
@@ -135,12 +133,12 @@ def test_latency_is_until_the_head_of_an_answer() -> None:
     assert tally(failed()).median_latency is None
 
 
-def test_waits_are_summed_by_what_they_were_for() -> None:
+def test_waits_are_summed_by_what_they_were_for_a_bare_one_as_the_delay() -> None:
     found = tally(
         record(waited=0.0),
-        record(waited=5.0, status=429, retry_after=60.0),
-        record(waited=60.0, status=500),
-        record(waited=10.0),
+        record(waited=5.0, waited_for=Why.DELAY),
+        record(waited=60.0, waited_for=Why.RETRY_AFTER),
+        record(waited=10.0, waited_for=Why.BACK_OFF),
         record(waited=5.5),
     )
 

@@ -76,6 +76,7 @@ class Trip:
             via=task.via,
             control_of=task.control_of,
             waited=task.waited,
+            waited_for=task.waited_for,
             profile=card.profile,
             profile_reason=card.profile_reason,
             labels=card.labels if left else (),

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from crawler.events import Arm, FetchRecord, Kind
+from crawler.events import Arm, FetchRecord, Kind, Why
 from crawler.polite.pace import Pace
 from crawler.polite.robots import Rules
 from crawler.settings import Origin
@@ -41,6 +41,7 @@ class FetchTask(Struct, frozen=True, kw_only=True):
     robots: str | None = None  # digest of the robots copy that allows it
     crawl_delay: float | None = None
     waited: float = 0.0
+    waited_for: Why | None = None
 
 
 class Fetched(Struct, frozen=True, kw_only=True):

@@ -38,7 +38,6 @@ from crawler.watch.findings import (
     UnreadLines,
 )
 from crawler.watch.tally import Tally
-from crawler.watch.waits import Waits
 
 UNREAD = 100
 
@@ -91,7 +90,6 @@ class Analysis:
         self._from = float("-inf") if since is None else since
         self._chosen = None if origins is None else frozenset(origins)
         self._tallies: dict[str, Tally] = {}
-        self._waits = Waits()
         self._first: float | None = None
         self._last: float | None = None
         self._chronicle = Chronicle()
@@ -122,10 +120,9 @@ class Analysis:
         if self._first is None:
             self._first = at
         if at >= self._from:
-            tally.add(record, self._waits)
+            tally.add(record)
         else:
             tally.situation.ask(record)
-        self._waits.learn(record, tally.situation.politeness)
 
     def _of_origin(self, event: _OfOrigin) -> None:
         counts = self._seen(event.at)
@@ -141,7 +138,6 @@ class Analysis:
                 if counts:
                     tally.skip(event)
             case Interrupted():
-                self._waits.cut_off(event)
                 if counts:
                     tally.interrupt()
             case RobotsRead():

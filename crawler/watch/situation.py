@@ -1,7 +1,7 @@
 """What is in force for an origin as the log ends: settings, a hold, and whether sig2 goes there."""
 
 from crawler.events import Deferred, FetchRecord, OriginSettings, Outcome, Standing, Why, Without
-from crawler.settings import Politeness, Second
+from crawler.settings import Second
 from crawler.watch.findings import Hold, Verdict, VerdictState
 
 _NEVER_LEFT = frozenset((Outcome.NOT_SENT, Outcome.INTERNAL))
@@ -17,10 +17,9 @@ _ALONE = {
 class Situation:
     """The latest events of one origin that speak of more than one request."""
 
-    __slots__ = ("_deferred", "_settings", "_standing", "last", "politeness", "telling")
+    __slots__ = ("_deferred", "_settings", "_standing", "last", "telling")
 
     def __init__(self) -> None:
-        self.politeness = Politeness()
         self.last: FetchRecord | None = None  # that left
         self.telling: FetchRecord | None = None  # the last that was to carry what it could
         self._settings: OriginSettings | None = None
@@ -37,7 +36,6 @@ class Situation:
     def set(self, event: OriginSettings) -> None:
         """Take over what is in force from here on."""
         self._settings = event
-        self.politeness = event.politeness
 
     def stand(self, event: Standing) -> None:
         """Take over whether the origin is frozen or parked."""

@@ -16,7 +16,6 @@ from crawler.watch import signals
 from crawler.watch.findings import Counts, Example, OriginFindings, Suspicion
 from crawler.watch.latency import Latencies
 from crawler.watch.situation import Situation
-from crawler.watch.waits import Waits
 
 if TYPE_CHECKING:
     from crawler.watch.patterns import Sight
@@ -26,6 +25,7 @@ _ANSWERED, _CANCELLED = Outcome.ANSWERED, Outcome.CANCELLED
 _UNREAD = frozenset((Outcome.TOO_BIG, Outcome.WRONG_TYPE))
 _NEVER_LEFT = frozenset((Outcome.NOT_SENT, Outcome.INTERNAL))
 _ROBOTS = Kind.ROBOTS
+_DELAY = Why.DELAY
 _MISSING = (404, 410)
 _Key = TypeVar("_Key")
 
@@ -90,7 +90,7 @@ class Tally:
         self._body_bytes = self._wire_bytes = 0
         self._interrupted = self._robots_changes = 0
 
-    def add(self, record: FetchRecord, waits: Waits) -> None:
+    def add(self, record: FetchRecord) -> None:
         """Count one request."""
         status, outcome = record.status, record.outcome
         if outcome is _ANSWERED and status is not None:
@@ -124,7 +124,7 @@ class Tally:
         if record.kind is _ROBOTS:
             self._robots += 1
         if record.waited:
-            self._waits[waits.why(record, situation.politeness)] += record.waited
+            self._waits[record.waited_for or _DELAY] += record.waited
         if record.first_byte is not None:
             self._latencies.add(record.first_byte)
         if status is None or status >= 400 or record.refusal or record.fields:

@@ -133,6 +133,7 @@ def _record(chance: random.Random, run: str, turn: int, now: float) -> FetchReco
         kind=Kind.PAGE,
         depth=turn % 3,
         waited=round(4.5 + chance.random(), 3),
+        waited_for=Why.DELAY,
         profile=ProfileName.BRIDGE,
         labels=("sig1", "sig2") if dual else ("sig1",),
         without=None if dual else Without.PROFILE,
