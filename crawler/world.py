@@ -1,6 +1,7 @@
 """The real World: the clock, the disk and the wire behind a crawl."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -12,11 +13,13 @@ from crawler.fetch import links
 from crawler.fetch.client import Client, Received
 from crawler.fetch.journal import Journal
 from crawler.fetch.store import Store
-from crawler.polite import boundary, pace, robots
+from crawler.polite import boundary, pace, robots, robots_meta
 from crawler.polite.frontier import Fetched, FetchTask, Promise
 from crawler.polite.target import Target, sendable
 from crawler.settings import Follow, Origin
 
+_WISH = re.compile(rb"no(?:index|archive|cache|ne\b)", re.I)
+_HEAD = 16_384  # bytes of a page in which its meta elements stand
 _HYPERTEXT = ("text/html", "application/xhtml+xml")
 
 
@@ -114,10 +117,18 @@ class RealWorld:
             return Fetched(record=record)
         if record.kind is Kind.ROBOTS:
             return await self._robots(record, body)
-        if record.digest is not None and record.digest != task.digest:
-            self.store.bodies.write(record.digest, body)
-        found = await self._links(received, body, origin)
-        return Fetched(record=record, links=found)
+        page = await self._page(received, body, origin)
+        wishes = (
+            page.wishes
+            if page is not None
+            else robots_meta.header(received.robots_tags, self._product)
+        )
+        new = record.digest is not None and record.digest != task.digest
+        if new and not (wishes.noindex or wishes.noarchive):
+            self.store.bodies.write(str(record.digest), body)
+        if page is None or not _is_followed(record, origin):
+            return Fetched(record=record)
+        return Fetched(record=record, links=_own(page, origin))
 
     async def _robots(self, record: FetchRecord, body: bytes) -> Fetched:
         """The rules of a robots.txt; a long one is parsed off the loop."""
@@ -130,40 +141,39 @@ class RealWorld:
         record = replace(record, robots=record.digest, crawl_delay=rules.crawl_delay)
         return Fetched(record=record, robots=rules)
 
-    async def _links(self, received: Received, body: bytes, origin: Origin) -> tuple[str, ...]:
-        """What a page points to and this origin's settings follow."""
+    async def _page(
+        self, received: Received, body: bytes, origin: Origin
+    ) -> links.Hypertext | None:
+        """What a page says, where its links are followed or it may ask not to be kept."""
         record = received.record
-        if not _is_followed(record, origin):
-            return ()
-        tags = received.robots_tags
+        if not (_is_followed(record, origin) or (_is_hypertext(record) and _may_wish(body))):
+            return None
         if len(body) > links.LIGHT:
-            return await asyncio.to_thread(followed, record, body, origin, self._product, tags)
-        return followed(record, body, origin, self._product, tags)
+            return await asyncio.to_thread(_read, record, body, self._product, received.robots_tags)
+        return _read(record, body, self._product, received.robots_tags)
 
 
-def followed(
-    record: FetchRecord,
-    body: bytes,
-    origin: Origin,
-    product: str,
-    robots_tags: Sequence[str] | None = None,
-) -> tuple[str, ...]:
-    """The links of a page that its origin's settings follow, sendable, in the order of the page.
-
-    Without `robots_tags` the X-Robots-Tag counts that the record has kept.
-    """
+def followed(record: FetchRecord, body: bytes, origin: Origin, product: str) -> tuple[str, ...]:
+    """The links of a kept page that its origin's settings follow, in the order of the page."""
     if not _is_followed(record, origin):
         return ()
-    if robots_tags is None:
-        kept = record.fields.get("x-robots-tag")
-        robots_tags = () if kept is None else (kept,)
-    page = links.read(
+    kept = record.fields.get("x-robots-tag")
+    return _own(_read(record, body, product, () if kept is None else (kept,)), origin)
+
+
+def _read(
+    record: FetchRecord, body: bytes, product: str, robots_tags: Sequence[str]
+) -> links.Hypertext:
+    return links.read(
         body,
         url=record.url,
         product=product,
         content_type=record.content_type,
         robots_tags=robots_tags,
     )
+
+
+def _own(page: links.Hypertext, origin: Origin) -> tuple[str, ...]:
     return tuple(url for url in page.followable if _belongs(url, origin.url))
 
 
@@ -185,5 +195,14 @@ def _target(url: str) -> Target:
 def _is_followed(record: FetchRecord, origin: Origin) -> bool:
     if Follow.LINKS not in origin.follow or record.depth >= origin.depth:
         return False
+    return _is_hypertext(record)
+
+
+def _is_hypertext(record: FetchRecord) -> bool:
     kind = (record.content_type or "").partition(";")[0].strip().lower()
     return record.kind is Kind.PAGE and kind in _HYPERTEXT
+
+
+def _may_wish(body: bytes) -> bool:
+    """Whether a page's head may ask not to be kept: a look that costs less than reading it."""
+    return _WISH.search(body, 0, _HEAD) is not None

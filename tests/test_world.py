@@ -51,9 +51,8 @@ def test_nothing_is_followed_where_nothing_is_asked_for() -> None:
     assert followed(record(content_type="text/plain"), PAGE, origin(follow=links), "B") == ()
 
 
-def test_x_robots_tag_counts_for_links_live_and_from_the_record() -> None:
+def test_the_x_robots_tag_of_a_kept_record_counts_for_links() -> None:
     one = origin(follow=(Follow.LINKS,))
     page = record(content_type="text/html", fields={"x-robots-tag": "nofollow"})
 
     assert followed(page, PAGE, one, "ExampleBot") == ()
-    assert followed(page, PAGE, one, "ExampleBot", ["noindex"]) != ()
