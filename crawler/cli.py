@@ -1,5 +1,6 @@
 """The `crawl` command. Every module behind it is loaded only by the command that needs it."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -7,11 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 EPILOG = (
     "Exit codes: 0 fine, 1 our error, 2 usage, 3 the operator's attention is needed, "
     "4 another run is active."
 )
+
+ANOTHER_RUN = 4
 
 app = typer.Typer(
     name="crawl",
@@ -52,13 +56,32 @@ OriginOption = Annotated[
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; what is wrong with it is said as all problems are."""
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        _complain_of_usage(error)
+        sys.exit(2)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain_of_usage(error: TyperException) -> None:
+    """Say what is wrong with a command line; without a word there, help has been printed."""
+    said = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    if said:
+        path = context.command_path if context is not None else "crawl"
+        complain(said[:1].lower() + said[1:].rstrip("."), f"{path} --help")
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Turn what an operator can mend into two lines on stderr and an exit code."""
+def told(*, quiet: bool = False) -> Iterator[None]:
+    """Turn what an operator can mend into two lines on stderr and an exit code.
+
+    With --quiet an active run is none of them: cron would mail whenever one takes its time.
+    """
     try:
         yield
     except Exception as error:
@@ -66,7 +89,8 @@ def told() -> Iterator[None]:
 
         if not isinstance(error, Problem):
             raise
-        complain(str(error), error.hint)
+        if not (quiet and error.code == ANOTHER_RUN):
+            complain(str(error), error.hint)
         raise typer.Exit(error.code) from None
 
 
@@ -129,7 +153,7 @@ def crawl(
         raise typer.Exit(2)
     from crawler import command
 
-    with told():
+    with told(quiet=quiet):
         if demo:
             code = command.demo(state, form=form, quiet=quiet)
         elif dry_run:
@@ -187,8 +211,8 @@ def report(
     from crawler import command
 
     with told():
-        directory = command.last_demo() if demo else command.configured(config).state_directory
-        code = command.report(directory, origin or [], since=since, form=form, quiet=quiet)
+        settings = None if demo else command.configured(config)
+        code = command.report(settings, origin or [], since=since, form=form, quiet=quiet)
     raise typer.Exit(code)
 
 

@@ -64,8 +64,8 @@ a day. After repeated 403 or 451 we stay away for an hour, then a day, then a we
 <p>Verify the signature labelled <code>sig1</code> (Ed25519, tag <code>web-bot-auth</code>) with a
 key of <a href="{directory.WELL_KNOWN}">{home}{directory.WELL_KNOWN}</a>. A second signature,
 <code>{escape(manners.second.label)}</code>, is ML-DSA (FIPS 204): it prepares for the day when
-Ed25519 no longer suffices, costs about 3.4 kB of request head, and <strong>may be
-ignored</strong>. If it troubles your server, we notice and leave it out; you may also tell us.</p>
+Ed25519 no longer suffices, costs about 3.5 kB of request head, and <strong>may be
+ignored</strong>. If it troubles your server, tell us and we leave it out for you.</p>
 <h2>Keys</h2>
 <table><tr><th>label</th><th>algorithm</th><th>keyid</th><th>key set</th></tr>{rows}</table>
 </body></html>
