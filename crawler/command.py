@@ -12,7 +12,7 @@ import msgspec
 
 from crawler import configuration, shipped
 from crawler.fetch import keyfiles
-from crawler.problems import Problem, UsageProblem
+from crawler.problems import OriginUnknown, Problem, UsageProblem
 from crawler.settings import Settings
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def explain(settings: Settings, url: str) -> int:
 
 
 def report(
-    directory: Path, names: Sequence[str], *, since: str | None, form: str, quiet: bool
+    settings: Settings | None, names: Sequence[str], *, since: str | None, form: str, quiet: bool
 ) -> int:
-    """Print what the log says; the exit code."""
+    """Print what the log says, without settings the last demo's; the exit code."""
     import time
 
     from crawler.fetch import journal, logbook
@@ -122,11 +122,17 @@ def report(
     try:
         start = None if since is None else moments.since(since, time.time())
     except moments.MomentUnreadable as error:
-        raise UsageProblem(f"--since: {error}") from error
-    files = journal.files(directory / "log")
+        raise UsageProblem(f"--since: {error}", error.hint) from error
+    directory = (last_demo() if settings is None else settings.state_directory) / "log"
+    files = journal.files(directory)
     if not files:
-        raise Problem(f"{directory / 'log'}: there is no log yet", "crawl --once writes one")
+        raise Problem(f"{directory}: there is no log yet", "crawl --once writes one")
     found = analysis.fold(logbook.read(files), since=start, origins=names or None)
+    configured = () if settings is None else (origin.name for origin in settings.origins)
+    known = found.names.union(configured)
+    for name in names:
+        if name not in known:
+            raise OriginUnknown(name, sorted(known))
     if not quiet:
         _print_report(found, form)
     return _attended(paper.attention(found.findings()), quiet=quiet)

@@ -1,5 +1,7 @@
 """What an operator can mend, as an exception that says place, cause and remedy."""
 
+import difflib
+from collections.abc import Iterable
 from pathlib import PurePath
 
 
@@ -20,6 +22,16 @@ class UsageProblem(Problem):
     """A command line that asks for something that is not there."""
 
     code = 2
+
+
+class OriginUnknown(UsageProblem):
+    """An `--origin` that names none of those that there are."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        names = tuple(known)
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(names)}"
+        super().__init__(f"--origin {name}: there is no such origin", hint if names else None)
 
 
 def place(error: BaseException) -> str:

@@ -1,24 +1,19 @@
 """Which origins a refresh is about, and when each is due."""
 
-import difflib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from crawler.polite.frontier import Refresh
-from crawler.problems import UsageProblem
+from crawler.problems import OriginUnknown
 from crawler.settings import Origin, Settings
 
 
 def selected(settings: Settings, names: Sequence[str]) -> tuple[Origin, ...]:
-    """The origins of these names, all of them without a name. Raises UsageProblem."""
+    """The origins of these names, all of them without a name. Raises OriginUnknown."""
     known = {origin.name: origin for origin in settings.origins}
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            raise UsageProblem(
-                f"--origin {name}: there is no such origin",
-                f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}",
-            )
+            raise OriginUnknown(name, known)
     return tuple(known[name] for name in dict.fromkeys(names)) or settings.origins
 
 

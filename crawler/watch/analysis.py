@@ -96,6 +96,11 @@ class Analysis:
         self._unread: list[Unread] = []
         self._flaws: dict[str, int] = {}
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The origins that the log speaks of, chosen or not."""
+        return frozenset(self._tallies)
+
     def add(self, line: Line) -> None:
         """Take in one more line of the log."""
         match line:
