@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
@@ -43,14 +45,30 @@ class Running:
     process: subprocess.Popen[str]
 
     def end(self, within: float = 60.0) -> Ended:
-        """Wait for its end."""
+        """Wait for its end. Whatever befell it, nobody is shown a traceback."""
         try:
             answer, said = self.process.communicate(timeout=within)
         except subprocess.TimeoutExpired:
             self.process.kill()
             answer, said = self.process.communicate()
             raise AssertionError(f"still at work after {within:.0f} s: {said}") from None
+        assert "Traceback" not in answer + said, said
         return Ended(code=self.process.returncode, answer=answer, said=said)
+
+    def stop(self, number: int = signal.SIGTERM) -> Ended:
+        """Send a signal and wait for its end."""
+        self.process.send_signal(number)
+        return self.end()
+
+    def until(self, condition: Callable[[], bool], within: float = 30.0) -> None:
+        """Wait for what it, or a server that it asks, is going to do."""
+        deadline = time.monotonic() + within
+        while not condition():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.process.kill()
+                answer, said = self.process.communicate()
+                raise AssertionError(f"what was waited for did not happen: {answer}{said}")
+            time.sleep(0.002)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +95,16 @@ class Operator:
         """The folder of the private keys."""
         return self.folder / "keys"
 
+    @property
+    def state(self) -> Path:
+        """The state directory."""
+        return self.folder / "state"
+
+    @property
+    def log(self) -> Path:
+        """The newest file of the log."""
+        return sorted(self.state.glob("log/*.jsonl"))[-1]
+
     def configure(self, origins: Mapping[str, Table]) -> None:
         """Write both files."""
         bot = {
@@ -96,23 +124,39 @@ class Operator:
             )
         )
 
-    def start(self, *arguments: str) -> Running:
-        """Begin `crawl` with these arguments, in the folder."""
+    def start(
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        prepare: Callable[[], None] | None = None,
+    ) -> Running:
+        """Begin `crawl` with these arguments, in the folder.
+
+        `prefix` is a command that starts it, `prepare` runs in its process before it does.
+        """
         return Running(
             process=subprocess.Popen(
-                [CRAWL, *arguments],
+                [*prefix, CRAWL, *arguments],
                 cwd=self.folder,
-                env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
+                env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
+                preexec_fn=prepare,
             )
         )
 
-    def crawl(self, *arguments: str) -> Ended:
+    def crawl(
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        prepare: Callable[[], None] | None = None,
+    ) -> Ended:
         """Run `crawl` with these arguments, in the folder, to its end."""
-        return self.start(*arguments).end()
+        return self.start(*arguments, env=env, prefix=prefix, prepare=prepare).end()
 
     def events(self) -> list[Event]:
         """Read the whole log."""
