@@ -172,7 +172,10 @@ class Permission:
                 f"{self._url}: {record.status or record.stage or record.outcome}, "
                 f"{self._tries} times",
             )
-        self._next = replace(self._ask(), attempt=self._tries + 1)
+        again = replace(self._ask(), attempt=self._tries + 1)
+        if record.control_of is not None:  # sig1 alone was no better: both would be asked twice
+            again = replace(again, arm=Arm.FIRST_ONLY, control_of=record.control_of)
+        self._next = again
         return None, None
 
     def _ask(self) -> FetchTask:
