@@ -194,7 +194,7 @@ def telling(name: str, folder: Path) -> Iterator[Callable[[], Told]]:
         operator = Operator(
             folder=folder / name,
             origins={"site": {"url": server.url(), "start": pages, "profile": "bridge"}},
-            politeness={"min_delay": DELAY, "min_interval": "0s"},
+            politeness={"min_delay": DELAY, "delay_factor": 0, "min_interval": "0s"},
         )
         expected.append(pair(operator, 0))
         running = operator.start("--once")
