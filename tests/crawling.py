@@ -129,11 +129,10 @@ class Operator:
         *arguments: str,
         env: Mapping[str, str] | None = None,
         prefix: Sequence[str] = (),
-        prepare: Callable[[], None] | None = None,
     ) -> Running:
-        """Begin `crawl` with these arguments, in the folder.
+        """Begin `crawl` with these arguments, in the folder; `prefix` is a command that starts it.
 
-        `prefix` is a command that starts it, `prepare` runs in its process before it does.
+        `env` stands above the environment of the tests.
         """
         return Running(
             process=subprocess.Popen(
@@ -144,19 +143,14 @@ class Operator:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                preexec_fn=prepare,
             )
         )
 
     def crawl(
-        self,
-        *arguments: str,
-        env: Mapping[str, str] | None = None,
-        prefix: Sequence[str] = (),
-        prepare: Callable[[], None] | None = None,
+        self, *arguments: str, env: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
     ) -> Ended:
         """Run `crawl` with these arguments, in the folder, to its end."""
-        return self.start(*arguments, env=env, prefix=prefix, prepare=prepare).end()
+        return self.start(*arguments, env=env, prefix=prefix).end()
 
     def events(self) -> list[Event]:
         """Read the whole log."""
