@@ -135,10 +135,12 @@ def test_the_folded_pace_is_the_one_that_the_crawl_had(
 
 
 def test_an_answer_leaves_its_page_due_by_the_manners_of_its_time(reader: Reader) -> None:
-    reader.absorb(durable.settings(ONE), record(at=NOON, etag='"1"', digest="5e" * 32))
+    digest = kept(reader)
+
+    reader.absorb(durable.settings(ONE), record(at=NOON, etag='"1"', digest=digest))
 
     assert reader.page() == Known(
-        page=Page(origin="one", url=HOME, etag='"1"', digest="5e" * 32, full_at=NOON + 0.5),
+        page=Page(origin="one", url=HOME, etag='"1"', digest=digest, full_at=NOON + 0.5),
         due=NOON + 0.5 + MANNERS.min_interval,
         seen=NOON,
         status=200,
@@ -181,7 +183,6 @@ def test_links_are_read_again_from_the_body_that_was_kept(reader: Reader) -> Non
     [
         pytest.param(origin(depth=2), {}, id="an origin that follows nothing"),
         pytest.param(ONE, {"depth": 2}, id="a page as deep as we go"),
-        pytest.param(ONE, {"digest": "5e" * 32}, id="a body that is lost"),
         pytest.param(ONE, {"digest": None}, id="no body"),
         pytest.param(ONE, {"status": 404}, id="an error's body"),
     ],
@@ -194,6 +195,23 @@ def test_no_links_are_found_where_the_crawl_found_none(
     reader.absorb(durable.settings(settings), record(at=NOON, **known))
 
     assert reader.page(f"{HOME}a") is None
+
+
+def test_a_page_whose_links_are_lost_with_its_body_is_read_in_full_the_next_time(
+    reader: Reader,
+) -> None:
+    validators = {"etag": '"1"', "last_modified": "Fri, 04 Oct 2024 10:00:00 GMT"}
+    lost = record(at=NOON, digest="5e" * 32, **validators)
+    leaf = record(id="r-0-2", at=NOON, url=f"{HOME}leaf", digest="5e" * 32, depth=2, **validators)
+
+    reader.absorb(durable.settings(ONE), lost, leaf)
+
+    page, other = reader.page(), reader.page(f"{HOME}leaf")
+    assert page is not None
+    assert (page.page.etag, page.page.last_modified) == (None, None)
+    assert page.due == NOON + 0.5 + max(MANNERS.min_interval, 0.1 * 7_200.0)
+    assert other is not None
+    assert other.page.etag == '"1"'
 
 
 def test_where_a_redirect_leads_is_known(reader: Reader) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.events import (
     Event,
@@ -104,18 +105,27 @@ class Fold:
             due=ended,
             whereabouts=self._past.whereabouts,
         )
-        fetched = Fetched(record=record, links=self._links_of(record, origin))
-        return itinerary.learn(fetched, ended).lesson
+        links = self._links_of(record, origin)
+        lesson = itinerary.learn(Fetched(record=record, links=links or ()), ended).lesson
+        if links is not None:
+            return lesson
+        # what it pointed to is lost: without validators it is read in full at its next turn
+        unconfirmed = replace(record, etag=None, last_modified=None)
+        return replace(lesson, fetched=Fetched(record=unconfirmed))
 
-    def _links_of(self, record: FetchRecord, origin: Origin) -> tuple[str, ...]:
-        if Follow.LINKS not in origin.follow or record.digest is None or not has_body(record):
+    def _links_of(self, record: FetchRecord, origin: Origin) -> tuple[str, ...] | None:
+        """The links of a page, read anew from its body; None where that was not kept."""
+        follows = Follow.LINKS in origin.follow and record.depth < origin.depth
+        if not follows or record.digest is None or not has_body(record):
             return ()
         mark = hash((record.url, record.digest))
         if mark in self._read:
             return ()
-        self._read.add(mark)
         body = self._past.bodies.read(record.digest)
-        return self._past.links(record, body, origin) if body is not None else ()
+        if body is None:
+            return None
+        self._read.add(mark)
+        return self._past.links(record, body, origin)
 
     def _interrupt(self, event: Interrupted) -> None:
         origin = self._origin(event.origin, event.url)
