@@ -159,6 +159,25 @@ def test_a_build_that_was_cut_off_is_begun_anew(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["state.db"]
 
 
+def test_a_start_that_was_cut_off_after_it_kept_a_database_aside_is_still_a_loss(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "state.db").write_bytes(b"garbage" * 100)
+    schema.keep_aside(tmp_path / "state.db", "20241004T110000Z")
+
+    told = rebuild.ready(tmp_path / "state.db", past(tmp_path), NOON)
+
+    view = View(tmp_path / "state.db")
+    assert told == StateRebuilt(
+        at=NOON,
+        kept="state.db.damaged-20241004T110000Z",
+        records=0,
+        problem="state.db is missing",
+    )
+    assert view.progress().rebuilt == NOON
+    view.close()
+
+
 def test_lines_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     logged(tmp_path, 3)
     with files(tmp_path / "log")[0].open("ab") as file:

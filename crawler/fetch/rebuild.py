@@ -43,7 +43,7 @@ def ready(path: Path, past: Past, now: float) -> StateRebuilt | None:
             return None
         problem = damage
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
-    kept = schema.keep_aside(path, stamp)
+    kept = schema.keep_aside(path, stamp) or schema.kept_before(path)
     absorbed = _build(path, past, now, known_to_be_lost=kept is not None)
     if kept is None and not absorbed.records:
         return None  # a first start

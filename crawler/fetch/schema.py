@@ -175,6 +175,13 @@ def keep_aside(path: Path, stamp: str) -> Path | None:
     return kept if "" in found else None
 
 
+def kept_before(path: Path) -> Path | None:
+    """The last database that was kept aside, maybe by a start that did not come to its end."""
+    names = path.parent.glob(f"{path.name}.damaged-*")
+    found = sorted(name for name in names if not name.name.endswith(SIDES))
+    return found[-1] if found else None
+
+
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
