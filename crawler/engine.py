@@ -194,7 +194,7 @@ async def _ask(
     """Make one request if its time has come, or wait for it; the scope's pace from then on."""
     politeness = itinerary.origin.politeness
     now = world.now()
-    match pace.decide(state, task.origin, now, politeness):
+    match pace.decide(state, task.origin, now, politeness, task.crawl_delay):
         case pace.Wait() as wait:
             lane.wait = wait
             await world.sleep_until(wait.until)

@@ -70,6 +70,36 @@ def test_the_delay_counts_from_the_end_of_the_answer(
     assert pace.decide(state, "one", state.not_before, POLITE) == Go()
 
 
+@pytest.mark.parametrize(
+    ("min_delay", "crawl_delay", "delay"),
+    [
+        pytest.param(1.0, None, 5.0, id="what the other's answer costs, where its own is shorter"),
+        pytest.param(8.0, None, 8.0, id="its own delay"),
+        pytest.param(1.0, 30.0, 30.0, id="what its own robots.txt asks for"),
+    ],
+)
+def test_an_origin_keeps_its_own_delay_after_the_answer_to_another_in_its_scope(
+    min_delay: float, crawl_delay: float | None, delay: float
+) -> None:
+    item = record(origin="quick", elapsed=0.5)
+    state = after(item)
+    own = Politeness(min_delay=min_delay)
+    until = pytest.approx(item.at + item.elapsed + delay)
+
+    decision = pace.decide(state, "slow", 1001.0, own, crawl_delay)
+
+    assert isinstance(decision, Wait)
+    assert (decision.until, decision.why) == (until, Why.DELAY)
+    assert pace.decide(state, "slow", decision.until, own, crawl_delay) == Go()
+
+
+def test_an_origin_keeps_its_own_delay_after_a_restart_that_cut_off_another_in_its_scope() -> None:
+    state = pace.resumed(pace.before(Pace(), "quick", "r-1", 1000.0), 2000.0, POLITE)
+
+    assert state.not_before == 2005.0
+    assert pace.decide(state, "slow", 2001.0, Politeness(min_delay=60.0)) == Wait(2060.0, Why.DELAY)
+
+
 def test_what_is_further_away_than_we_wait_ends_the_turn() -> None:
     state = after(record(status=503, retry_after=7200.0))
 

@@ -42,6 +42,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     why: Why = Why.DELAY
     setbacks: int = 0  # answers in a row that ask for back-off
     delay: float = 0.0  # the last one owed after an answer
+    ended: float = 0.0  # when the last answer had come, whichever origin's
     pending: str | None = None  # the promised request whose record has not come yet
     regards: dict[str, Regard] = {}
 
@@ -71,11 +72,19 @@ class Stop(Struct, frozen=True):
     detail: str = ""
 
 
-def decide(pace: Pace, origin: str, now: float, politeness: Politeness) -> Go | Wait | Stop:
+def decide(
+    pace: Pace,
+    origin: str,
+    now: float,
+    politeness: Politeness,
+    crawl_delay: float | None = None,
+) -> Go | Wait | Stop:
     """Whether a request to `origin` may leave now; `now` in seconds since 1970.
 
-    What is nearer than max_delay (or the largest Crawl-delay that we honour) is waited for; what is
-    further away ends the origin's turn.
+    The last answer in the scope may have been another origin's, with a shorter delay: this one's
+    own, and its robots.txt's `crawl_delay` in seconds, count from there too. What is nearer than
+    max_delay (or the largest Crawl-delay that we honour) is waited for; what is further away ends
+    the origin's turn.
     """
     regard = pace.regard(origin)
     if regard.closed is not None and now < regard.closed_until:
@@ -83,6 +92,9 @@ def decide(pace: Pace, origin: str, now: float, politeness: Politeness) -> Go | 
     if regard.day == int(now // _DAY) and regard.asked >= politeness.daily_requests:
         return Stop((regard.day + 1) * _DAY, Why.DAILY_BUDGET)
     until, why = pace.not_before, pace.why
+    own = pace.ended + max(politeness.min_delay, crawl_delay or 0.0)
+    if own > until:
+        until, why = own, Why.DELAY
     ready = max(now, until)
     if politeness.quiet and (end := _quiet_until(politeness.quiet, ready)) > ready:
         until, why = end, Why.QUIET_HOURS
@@ -107,9 +119,10 @@ def resumed(pace: Pace, now: float, politeness: Politeness) -> Pace:
     if pace.pending is None:
         return pace
     owed = now + max(politeness.min_delay, pace.delay)
+    pace = replace(pace, pending=None, ended=now)
     if owed <= pace.not_before:
-        return replace(pace, pending=None)
-    return replace(pace, pending=None, not_before=owed, why=Why.INTERRUPTED)
+        return pace
+    return replace(pace, not_before=owed, why=Why.INTERRUPTED)
 
 
 def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
@@ -137,7 +150,9 @@ def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
                 until, why = asked, reason
     if pace.not_before > until:
         until, why = pace.not_before, pace.why
-    return Pace(not_before=until, why=why, setbacks=setbacks, delay=delay, regards=regards)
+    return Pace(
+        not_before=until, why=why, setbacks=setbacks, delay=delay, ended=ended, regards=regards
+    )
 
 
 def _never_left(record: FetchRecord) -> bool:
