@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from errno import EEXIST
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,12 +141,16 @@ def report(
 
 def init(folder: Path) -> None:
     """Write both configuration files and make the keys; whatever is there already stays."""
+    paths = [folder / name for name in shipped.CONFIG]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("crawler.toml", "origins.toml"):
-            with (folder / name).open("x", encoding="utf-8") as file:
-                file.write(shipped.text(name))
-            print(f"wrote {folder / name}")
+        for path in paths:
+            if path.exists():
+                raise FileExistsError(EEXIST, "is there already", path)
+        for path in paths:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(shipped.text(path.name))
+            print(f"wrote {path}")
     except FileExistsError as error:
         raise WriteRefused(
             f"{error.filename}: is there already", "edit it, or name another folder"
