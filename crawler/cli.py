@@ -141,6 +141,7 @@ def crawl(
 ) -> None:
     """Refresh the configured origins, or run one of the commands."""
     if context.invoked_subcommand is not None:
+        _nothing_stands_before(context, context.invoked_subcommand)
         return
     if not once:
         complain("nothing to do", "crawl --once refreshes what is due; crawl --help lists the rest")
@@ -169,6 +170,19 @@ def crawl(
                 quiet=quiet,
             )
     raise typer.Exit(code)
+
+
+def _nothing_stands_before(context: typer.Context, command: str) -> None:
+    """Refuse options that stand before a command: it would not see them."""
+    default = ("DEFAULT", "DEFAULT_MAP")
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name not in default:
+            complain(
+                "an option stands before the command",
+                f"options come after it: crawl {command} --help lists them",
+            )
+            raise typer.Exit(2)
 
 
 @app.command()
