@@ -227,7 +227,8 @@ async def _ask(
     world.log(fetched.record)
     regard = state.regard(task.origin)
     state = pace.after(state, fetched.record, politeness)
-    taught = itinerary.learn(fetched, world.now())
+    ended = fetched.record.at + fetched.record.elapsed  # a replay of the log knows no other moment
+    taught = itinerary.learn(fetched, ended)
     world.frontier.keep(taught.lesson, state)
     for event in (*taught.events, *_standing(regard, state.regard(task.origin), fetched.record)):
         world.log(event)

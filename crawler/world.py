@@ -18,7 +18,10 @@ from crawler.polite.frontier import Fetched, FetchTask, Promise
 from crawler.polite.target import Target, sendable
 from crawler.settings import Follow, Origin
 
-_WISH = re.compile(rb"no(?:index|archive|cache|ne\b)", re.I)
+# In lower case: with re.I the same look takes four times as long.
+_WISH = re.compile(rb"no(?:index|archive|cache|ne\b)")
+    rb"no(?:index|archive|cache|ne\b)"
+)  # in lower case: re.I takes four times as long
 _HEAD = 16_384  # bytes of a page in which its meta elements stand
 _HYPERTEXT = ("text/html", "application/xhtml+xml")
 
@@ -123,9 +126,8 @@ class RealWorld:
             if page is not None
             else robots_meta.header(received.robots_tags, self._product)
         )
-        new = record.digest is not None and record.digest != task.digest
-        if new and not (wishes.noindex or wishes.noarchive):
-            self.store.bodies.write(str(record.digest), body)
+        if record.digest is not None and not (wishes.noindex or wishes.noarchive):
+            self.store.bodies.write(record.digest, body)
         if page is None or not _is_followed(record, origin):
             return Fetched(record=record)
         return Fetched(record=record, links=_own(page, origin))
@@ -205,4 +207,4 @@ def _is_hypertext(record: FetchRecord) -> bool:
 
 def _may_wish(body: bytes) -> bool:
     """Whether a page's head may ask not to be kept: a look that costs less than reading it."""
-    return _WISH.search(body, 0, _HEAD) is not None
+    return _WISH.search(body[:_HEAD].lower()) is not None
