@@ -1,5 +1,7 @@
 """In what encoding a page is written."""
 
+import codecs
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,13 @@ META = b'<meta charset="windows-1251">'
 )
 def test_is_found(body: bytes, content_type: str | None, encoding: str) -> None:
     assert charset.of_page(body, content_type) == encoding
+
+
+@pytest.mark.parametrize("name", ["euc-jp", "iso-2022-jp", "macintosh", "iso-8859-16", "cp949"])
+def test_is_named_as_python_names_it(name: str) -> None:
+    found = charset.of_page(b"plain", f"text/html; charset={name}")
+
+    assert found == codecs.lookup(name).name
 
 
 @given(
