@@ -13,6 +13,7 @@ from visitor import origin, until, visiting
 
 from crawler.events import Kind, Outcome, Stage
 from crawler.fetch.connection import Connector, Line, Resolver
+from crawler.polite.frontier import FetchTask
 
 TYPE = ("Content-Type", "text/html")
 
@@ -43,6 +44,25 @@ async def test_the_operators_word_is_for_one_host_and_port(tmp_path: Path) -> No
     assert at_home.outcome is back.outcome is Outcome.ANSWERED
     assert elsewhere.stage is Stage.ADDRESS
     assert other.requests == []
+
+
+async def test_a_connection_that_waits_is_not_used_for_an_origin_without_that_word(
+    tmp_path: Path,
+) -> None:
+    with capturing(page) as server:
+        asked = origin(server.url("/"))
+        stranger = origin(server.url("/"), name="two", allow_private=False)
+        task = FetchTask(id="run-0-2", origin="two", scope="one", url=server.url("/two"))
+        async with visiting(asked, tmp_path) as visitor:
+            await visitor.fetch()
+            refused = (await visitor.client.fetch(task, stranger, visitor.now)).record
+            again = (await visitor.fetch("/again")).record
+
+    assert [request.target for request in server.requests] == ["/", "/again"]
+    assert (refused.outcome, refused.stage) == (Outcome.NOT_SENT, Stage.ADDRESS)
+    assert refused.detail == "127.0.0.1 is loopback"
+    assert (refused.labels, refused.header_bytes, refused.reused) == ((), 0, False)
+    assert again.reused
 
 
 async def test_a_name_is_refused_by_what_it_resolves_to(tmp_path: Path) -> None:

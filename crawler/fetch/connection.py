@@ -1,7 +1,7 @@
 """Connections: to which addresses they may go, and when one is used again.
 
 Each socket is checked when it is made, so that the connection goes to the very address that was
-checked, whatever a name resolves to the next moment.
+checked, whatever a name resolves to the next moment; and again for each request that uses it.
 """
 
 import asyncio
@@ -114,13 +114,21 @@ class Connector(TCPConnector):
         protocol = connection.protocol
         assert protocol is not None  # noqa: S101 - it has just been given out
         flight = FLIGHT.get()
-        flight.line = self._lines.get(protocol)
-        flight.reused = flight.line is not None
-        if flight.line is None:
-            flight.line = self._watched(protocol)
-        flight.line.carries(None)
+        line = self._lines.get(protocol)
+        peer = None
         if protocol.transport is not None:
-            flight.address = protocol.transport.get_extra_info("peername", (None,))[0]
+            peer = protocol.transport.get_extra_info("peername", (None,))[0]
+        if line is not None and peer is not None:
+            # made for another origin maybe, whose word for private addresses is not this one's
+            try:
+                _check(peer, flight)
+            except AddressRefused:
+                connection.release()
+                raise
+        flight.reused = line is not None
+        flight.line = line if line is not None else self._watched(protocol)
+        flight.line.carries(None)
+        flight.address = peer if peer is not None else flight.address
         return connection
 
     def _watched(self, protocol: "ResponseHandler") -> Line:
@@ -141,12 +149,16 @@ def _checked_socket(info: AddrInfoType) -> socket.socket:
     family, kind, protocol, _, where = info
     flight = FLIGHT.get()
     host = str(where[0])
-    if (refusal := address.refusal(host, admitted=flight.admitted)) is not None:
-        flight.refused = f"{host} is {refusal}"
-        raise AddressRefused(flight.refused)
+    _check(host, flight)
     flight.opened += 1
     flight.address = host
     return socket.socket(family, kind, protocol)
+
+
+def _check(host: str, flight: Flight) -> None:
+    if (refusal := address.refusal(host, admitted=flight.admitted)) is not None:
+        flight.refused = f"{host} is {refusal}"
+        raise AddressRefused(flight.refused)
 
 
 class Resolver(AbstractResolver):

@@ -9,6 +9,7 @@ from aiohttp import (
     ClientConnectorError,
     ClientConnectorSSLError,
     ClientError,
+    ClientOSError,
     ClientResponseError,
     ServerDisconnectedError,
 )
@@ -36,7 +37,7 @@ def ending(error: Exception, trip: Trip) -> Ending:
             return _not_sent(Stage.HEADER_LIMIT, str(error))
         case KeysUnusable() | ComponentUnavailable():
             return _not_sent(None, str(error))
-        case ClientConnectorError() if trip.flight.refused is not None and not trip.flight.opened:
+        case ClientOSError() if trip.flight.refused is not None and not trip.flight.opened:
             return _not_sent(Stage.ADDRESS, trip.flight.refused)
         case Undecodable():
             return cut_short(Stage.BODY, str(error), trip)
