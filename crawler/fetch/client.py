@@ -66,6 +66,11 @@ class Client:
         self._trust = trust
         self._window = rate_window
         self._doors: dict[str, Door] = {}
+        self._inside = {
+            server_of(URL(origin.url, encoded=True))
+            for origin in settings.origins
+            if origin.allow_private
+        }
         self._limits: set[asyncio.Timeout] = set()
         self._until = float("inf")  # of the loop's clock; sooner when the crawl is to end
 
@@ -127,7 +132,9 @@ class Client:
         server = server_of(url)
         fields = door.fields(task, server)
         trip.cookie = fields.get("Cookie")
-        trip.flight = Flight(admitted=door.admits(url), tls=url.scheme == "https")
+        # the robots.txt of one private origin may be with another; a public one is led to neither
+        admitted = door.admits(url) or (origin.allow_private and server in self._inside)
+        trip.flight = Flight(admitted=admitted, tls=url.scheme == "https")
         FLIGHT.set(trip.flight)
         trip.signing = Signing(self._signer, task, origin, server)
         deadline = self._loop.time() + politeness.deadline
