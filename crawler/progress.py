@@ -50,7 +50,7 @@ class Progress:
         grid = Table.grid(padding=(0, 2))
         grid.add_row(
             Text(f"{over}/{len(origins)} origins"),
-            Text(f"{self._pages} pages"),
+            Text(f"{self._pages} page{'s' * (self._pages != 1)}"),
             Text(f"{self._bytes / 1e6:.1f} MB"),
         )
         waits = sorted(crawl.waits().items(), key=lambda item: item[1].until)
