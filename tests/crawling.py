@@ -52,6 +52,7 @@ class Running:
             self.process.kill()
             answer, said = self.process.communicate()
             raise AssertionError(f"still at work after {within:.0f} s: {said}") from None
+        answer, said = answer or "", said or ""  # None where it does not come through a pipe
         assert "Traceback" not in answer + said, said
         return Ended(code=self.process.returncode, answer=answer, said=said)
 
