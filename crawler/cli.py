@@ -1,5 +1,6 @@
 """The `crawl` command. Every module behind it is loaded only by the command that needs it."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,6 +58,7 @@ OriginOption = Annotated[
 
 def main() -> None:
     """Run the command line; what is wrong with it is said as all problems are."""
+    gc.set_threshold(20_000)  # a start makes many objects and no garbage: 40 ms of looking for it
     try:
         code = app(standalone_mode=False)
     except TyperException as error:
