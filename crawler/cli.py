@@ -1,10 +1,12 @@
 """The `crawl` command. Every module behind it is loaded only by the command that needs it."""
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
+from errno import EPIPE
 from pathlib import Path
 from typing import Annotated
 
@@ -61,11 +63,15 @@ def main() -> None:
     gc.set_threshold(20_000)  # a start makes many objects and no garbage: 40 ms of looking for it
     try:
         code = app(standalone_mode=False)
+        print(end="", flush=True)
     except TyperException as error:
         _complain_of_usage(error)
         sys.exit(2)
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
+    except OSError as error:
+        _give_up_writing(error)
+        sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -76,6 +82,14 @@ def _complain_of_usage(error: TyperException) -> None:
     if said:
         path = context.command_path if context is not None else "crawl"
         complain(said[:1].lower() + said[1:].rstrip("."), f"{path} --help")
+
+
+def _give_up_writing(error: OSError) -> None:
+    """Say that the answer could not be written, unless whoever reads it has seen enough."""
+    with suppress(AttributeError, OSError, ValueError):  # what is left would be tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno != EPIPE:
+        complain(f"{error.filename or 'the answer'} cannot be written: {error.strerror}")
 
 
 @contextmanager
