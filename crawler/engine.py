@@ -15,6 +15,7 @@ from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Stan
 from crawler.polite import pace
 from crawler.polite.frontier import Claim, Fetched, FetchTask, Frontier, Promise
 from crawler.polite.itinerary import Itinerary
+from crawler.polite.regard import Regard
 from crawler.problems import Problem, place
 
 _GRACE = 1.0  # seconds that requests in flight get when the state directory fails
@@ -241,7 +242,7 @@ async def _ask(
     return state
 
 
-def _standing(was: pace.Regard, regard: pace.Regard, record: FetchRecord) -> tuple[Standing, ...]:
+def _standing(was: Regard, regard: Regard, record: FetchRecord) -> tuple[Standing, ...]:
     """The event that says how an origin's regard of us changed, if it did."""
     if (was.closed, was.closed_until) == (regard.closed, regard.closed_until):
         return ()

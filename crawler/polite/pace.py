@@ -11,28 +11,12 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.events import FetchRecord, Kind, Outcome, Stage, Why
+from crawler.events import FetchRecord, Outcome, Stage, Why
+from crawler.polite import regard
+from crawler.polite.regard import Regard
 from crawler.settings import Politeness, quiet_hours
 
-REFUSALS_TOLERATED = 3
-FAILURES_TOLERATED = 5
 _DAY = 86400.0
-_REACHED_NOBODY = {Stage.DNS, Stage.CONNECT, Stage.TLS}
-_NO_ANSWER = {*_REACHED_NOBODY, Stage.FIRST_BYTE, Stage.HEAD, Stage.DEADLINE}
-
-
-class Regard(Struct, frozen=True, kw_only=True):
-    """How one origin takes us."""
-
-    refusals: int = 0  # 401, 403, 451 in a row that sig2 did not cause
-    freezes: int = 0
-    failures: int = 0  # unreachable or failing in a row
-    parkings: int = 0
-    closed_until: float = 0.0
-    closed: Why | None = None  # FROZEN or PARKED
-    detail: str = ""
-    day: int = 0  # days since 1970, UTC
-    asked: int = 0  # requests on that day
 
 
 class Pace(Struct, frozen=True, kw_only=True):
@@ -86,11 +70,11 @@ def decide(
     max_delay (or the largest Crawl-delay that we honour) is waited for; what is further away ends
     the origin's turn.
     """
-    regard = pace.regard(origin)
-    if regard.closed is not None and now < regard.closed_until:
-        return Stop(regard.closed_until, regard.closed, regard.detail)
-    if regard.day == int(now // _DAY) and regard.asked >= politeness.daily_requests:
-        return Stop((regard.day + 1) * _DAY, Why.DAILY_BUDGET)
+    us = pace.regard(origin)
+    if us.closed is not None and now < us.closed_until:
+        return Stop(us.closed_until, us.closed, us.detail)
+    if us.day == int(now // _DAY) and us.asked >= politeness.daily_requests:
+        return Stop((us.day + 1) * _DAY, Why.DAILY_BUDGET)
     until, why = pace.not_before, pace.why
     own = pace.ended + max(politeness.min_delay, crawl_delay or 0.0)
     if own > until:
@@ -107,10 +91,9 @@ def decide(
 
 def before(pace: Pace, origin: str, id: str, now: float) -> Pace:
     """The promise: what is on disk before the request `id` leaves."""
-    regard = pace.regard(origin)
+    us = pace.regard(origin)
     day = int(now // _DAY)
-    asked = regard.asked + 1 if regard.day == day else 1
-    counted = replace(regard, day=day, asked=asked)
+    counted = replace(us, day=day, asked=us.asked + 1 if us.day == day else 1)
     return replace(pace, pending=id, regards={**pace.regards, origin: counted})
 
 
@@ -128,8 +111,8 @@ def resumed(pace: Pace, now: float, politeness: Politeness) -> Pace:
 def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
     """The pace once a request has ended. A fold over records, in the order of the log."""
     ended = record.at + record.elapsed
-    regard = _regard_after(pace.regard(record.origin), record, politeness)
-    regards = {**pace.regards, record.origin: regard}
+    taken = regard.after(pace.regard(record.origin), record, politeness)
+    regards = {**pace.regards, record.origin: taken}
     if _never_left(record):
         return replace(pace, pending=None, regards=regards)
     delay = _delay(record, politeness)
@@ -176,7 +159,7 @@ def _is_setback(record: FetchRecord) -> bool:
         return False
     if record.status is not None:
         return record.status == 429 or record.status >= 500
-    return record.stage in _NO_ANSWER
+    return record.stage in regard.NO_ANSWER
 
 
 def _back_off(setbacks: int, delay: float, record: FetchRecord, politeness: Politeness) -> float:
@@ -185,59 +168,6 @@ def _back_off(setbacks: int, delay: float, record: FetchRecord, politeness: Poli
     grown = max(delay, 1.0) * 2.0 ** (exponent - 1)
     jitter = 1.0 + int.from_bytes(sha256(record.id.encode()).digest()[:4]) / 2**34
     return max(delay, min(grown, politeness.max_delay) * jitter)
-
-
-def _regard_after(regard: Regard, record: FetchRecord, politeness: Politeness) -> Regard:
-    ended = record.at + record.elapsed
-    alone = len(record.labels) < 2
-    status = record.status
-    if status is not None and (200 <= status < 400):
-        return replace(
-            regard,
-            refusals=0,
-            failures=0,
-            freezes=0 if record.kind is Kind.PAGE else regard.freezes,
-            parkings=0,
-            closed=None,
-            closed_until=0.0,
-            detail="",
-        )
-    if status in (401, 403, 451) and record.kind is Kind.PAGE:
-        if not alone and status != 451:
-            return regard
-        regard = replace(regard, refusals=regard.refusals + 1)
-        if regard.freezes == 0 and regard.refusals < REFUSALS_TOLERATED:
-            return regard
-        closed = politeness.freeze[min(regard.freezes, len(politeness.freeze) - 1)]
-        return replace(
-            regard,
-            refusals=0,
-            freezes=regard.freezes + 1,
-            closed=Why.FROZEN,
-            closed_until=ended + closed,
-            detail=f"{status} {regard.refusals} times in a row",
-        )
-    failed = (
-        status >= 500 and record.retry_after is None
-        if status is not None
-        else record.stage in _NO_ANSWER
-    )
-    if not failed:
-        return regard
-    if not alone and record.stage not in _REACHED_NOBODY:
-        return regard
-    regard = replace(regard, failures=regard.failures + 1)
-    if regard.parkings == 0 and regard.failures < FAILURES_TOLERATED:
-        return regard
-    closed = politeness.freeze[min(regard.parkings, len(politeness.freeze) - 1)]
-    return replace(
-        regard,
-        failures=0,
-        parkings=regard.parkings + 1,
-        closed=Why.PARKED,
-        closed_until=ended + closed,
-        detail=f"{status or record.stage}, {regard.failures} times in a row",
-    )
 
 
 def _quiet_until(quiet: str, moment: float) -> float:
