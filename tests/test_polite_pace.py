@@ -36,6 +36,9 @@ def test_a_stranger_may_be_asked_at_once() -> None:
         pytest.param({"elapsed": 100.0}, 300.0, Why.DELAY, id="but no more than max_delay"),
         pytest.param({"crawl_delay": 20.0}, 20.0, Why.DELAY, id="Crawl-delay where larger"),
         pytest.param({"crawl_delay": 1.0}, 5.0, Why.DELAY, id="the floor where that is larger"),
+        pytest.param(
+            {"crawl_delay": 1e9}, 300.0, Why.DELAY, id="a senseless Crawl-delay blocks no scope"
+        ),
         pytest.param({"retry_after": 120.0}, 120.0, Why.RETRY_AFTER, id="Retry-After on a 200"),
         pytest.param(
             {"status": 503, "retry_after": 7200.0}, 7200.0, Why.RETRY_AFTER, id="not cut short"

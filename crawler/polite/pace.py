@@ -151,7 +151,8 @@ def _delay(record: FetchRecord, politeness: Politeness) -> float:
     spread = 0.0
     if record.quota_left and record.quota_reset and record.quota_reset > 0:
         spread = min(record.quota_reset / record.quota_left, politeness.max_delay)
-    return max(politeness.min_delay, adaptive, spread, record.crawl_delay or 0.0)
+    asked = min(record.crawl_delay or 0.0, politeness.max_crawl_delay)  # beyond: it is not asked
+    return max(politeness.min_delay, adaptive, spread, asked)
 
 
 def _is_setback(record: FetchRecord) -> bool:
