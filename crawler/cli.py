@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 
 EPILOG = (
     "Exit codes: 0 fine, 1 our error, 2 usage, 3 the operator's attention is needed, "
-    "4 another run is active."
+    "4 another run is active; 130 and 143: stopped by SIGINT or SIGTERM."
 )
 
 ANOTHER_RUN = 4

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from errno import EEXIST
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from crawler.events import Event
     from crawler.run import Watched
     from crawler.watch.analysis import Analysis
+
+
+class Stopped(Problem):
+    """A signal ended it; the exit code is the one that shells know that by."""
+
+    def __init__(self, what: str, number: signal.Signals) -> None:
+        super().__init__(
+            f"{what} was stopped by {number.name} before its end",
+            "nothing is lost: the next run goes on from there",
+        )
+        self.code = 128 + number
 
 
 class WriteRefused(Problem):
@@ -57,7 +69,10 @@ def once(
     )
     if not quiet:
         _print_report(analysis, form)
-    return _attended(ended.attention, quiet=quiet)
+    code = _attended(ended.attention, quiet=quiet)
+    if ended.stopped_by is not None:
+        raise Stopped("the refresh", ended.stopped_by)
+    return code
 
 
 def demo(state: Path | None, *, form: str, quiet: bool) -> int:
@@ -257,8 +272,8 @@ async def _crawl_fleet(
                 watched=watched,
                 warn=_warn,
             )
-            if ended.stopped:
-                raise Problem("the demo was stopped before its end")
+            if ended.stopped_by is not None:
+                raise Stopped("the demo", ended.stopped_by)
         return fleet.check(events)
 
 

@@ -5,7 +5,7 @@ import secrets
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from math import inf
@@ -54,7 +54,7 @@ class Run(Struct, frozen=True, kw_only=True):
     run: str
     requests: int
     elapsed: float
-    stopped: bool
+    stopped_by: signal.Signals | None = None
     attention: tuple[str, ...] = ()
 
 
@@ -124,6 +124,7 @@ async def once(
             client=client,
             told=hearing.hear,
         )
+        stopped_by = opened.enter_context(_stoppable(world))
         _begin(world, settings, origins, hosts, held, everything=everything, warn=warn)
         itineraries = []
         for origin in origins:
@@ -159,7 +160,7 @@ async def once(
         run=run,
         requests=hearing.requests,
         elapsed=elapsed,
-        stopped=world.stopping(),
+        stopped_by=stopped_by[0] if stopped_by else None,
         attention=tuple(hearing.attention),
     )
 
@@ -248,9 +249,6 @@ async def _refresh(
     watched: Watched | None,
 ) -> None:
     """Refresh, with somebody watching beside it, until done or asked to end."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, world.stop, GRACE)
     watching = asyncio.ensure_future(watched(crawl, world)) if watched is not None else None
     try:
         await crawl.refresh()
@@ -258,6 +256,23 @@ async def _refresh(
         if watching is not None:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+
+
+@contextmanager
+def _stoppable(world: RealWorld) -> Iterator[list[signal.Signals]]:
+    """Let SIGINT and SIGTERM end the crawl while the block runs; those that came."""
+    came: list[signal.Signals] = []
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        came.append(number)
+        world.stop(GRACE)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield came
+    finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
 
