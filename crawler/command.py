@@ -100,19 +100,16 @@ def demo(state: Path | None, *, form: str, quiet: bool) -> int:
 
 def dry_run(settings: Settings, names: Sequence[str], *, everything: bool, form: str) -> int:
     """Say what would be asked, when, with which labels, and what not and why; the exit code."""
-    from crawler import preview
-    from crawler.watch import moments
+    from crawler import plan, preview
+    from crawler.watch import layout
 
     found = asyncio.run(preview.refresh(settings, names, everything=everything))
     if form == "json":
         print(msgspec.json.encode({"planned": found}).decode())
         return 0
-    for one in found:
-        when = moments.written(one.at) if one.at is not None else f"not asked: {one.why}"
-        rest = ", ".join(filter(None, ("+".join(one.labels), one.detail)))
-        print(f"{one.origin}  {one.url}  {when}{f'  ({rest})' if rest else ''}")
     asked = sum(one.at is not None for one in found)
-    print(f"{asked} would be asked, {len(found) - asked} not; nothing was sent")
+    said = f"{asked} would be asked, {len(found) - asked} not; nothing was sent"
+    print(layout.plain((*plan.listing(found), layout.Listing(title=said, lines=()))), end="")
     return 0
 
 

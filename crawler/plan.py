@@ -5,13 +5,18 @@ owed, the pages that are due. What only the site can say (a robots.txt that is n
 long its answers take) is said to be open.
 """
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from crawler.events import Why
-from crawler.polite import pace
-from crawler.polite.frontier import Opened, Supply
+from crawler.polite import freshness, pace, target
+from crawler.polite.frontier import Opened, RobotsCopy, Supply
 from crawler.settings import Origin
 from crawler.watch import moments
+from crawler.watch.layout import Listing
+
+_WIDEST = 60  # characters of a URL that the others are aligned with
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -38,65 +43,99 @@ class Known(Struct, frozen=True, kw_only=True):
     robots: str  # the URL of its robots.txt
     labels: tuple[str, ...]  # the signatures that a request would carry
 
+    @property
+    def copy(self) -> RobotsCopy | None:
+        """The copy of its robots.txt, where it is not one of where the origin was before."""
+        copy = self.opened.copy
+        return copy if copy is not None and copy.url == self.robots else None
+
 
 def planned(known: Known, now: float) -> tuple[Planned, ...]:
     """The requests of an origin's refresh, in their order, robots.txt among them."""
     origin, politeness = known.origin, known.origin.politeness
-    pages = known.supply.pages[: max(0, origin.pages - known.opened.refresh.asked)]
-    if not pages:
-        return (
-            Planned(
-                origin=origin.name,
-                url=origin.url,
-                why=Why.FRESH,
-                detail=_from(known.supply.next_due, "no page is due"),
-            ),
-        )
+    if not known.supply.pages:
+        return (_not(origin, Why.FRESH, _from(known.supply.next_due, "no page is due")),)
+    left = origin.pages - known.opened.refresh.asked
+    if left <= 0:
+        return (_not(origin, Why.PAGE_LIMIT, _spent(origin)),)
     decision = pace.decide(known.owed, origin.name, now, politeness)
     if isinstance(decision, pace.Stop):
         detail = _from(decision.until, decision.detail or "not now")
-        return (Planned(origin=origin.name, url=origin.url, why=decision.why, detail=detail),)
+        return (_not(origin, decision.why, detail),)
     at = decision.until if isinstance(decision, pace.Wait) else now
-    found: list[Planned] = []
-    copy = known.opened.copy
+    copy = known.copy
     rules = copy.rules if copy is not None else None
-    in_force = copy is not None and now < copy.until
     crawl_delay = rules.crawl_delay if rules is not None else None
     if crawl_delay is not None and crawl_delay > politeness.max_crawl_delay:
         detail = f"robots.txt asks for {crawl_delay:g} s between requests"
-        return (Planned(origin=origin.name, url=origin.url, why=Why.CRAWL_DELAY, detail=detail),)
+        return (_not(origin, Why.CRAWL_DELAY, detail),)
     delay = max(politeness.min_delay, crawl_delay or 0.0)
-    if not in_force:
-        found.append(
-            Planned(
-                origin=origin.name,
-                url=known.robots,
-                at=at,
-                labels=known.labels,
-                detail="its copy is old" if copy else "not known yet; it decides the rest",
-            )
-        )
+    found: list[Planned] = []
+    if copy is None or now >= copy.until:
+        detail = "its copy is old" if copy else "not known yet; it decides the rest"
+        found.append(_asked(known, known.robots, at, detail))
         at += delay
-    for page in pages:
+    home = f"{target.origin_key(origin.url)}/"
+    for page in known.supply.pages:
+        if left == 0:
+            found.append(_not(origin, Why.PAGE_LIMIT, _spent(origin), page.url))
+            break
+        if not page.url.startswith(home):
+            detail = f"{origin.name} is now at {home}"
+            found.append(_not(origin, Why.ELSEWHERE, detail, page.url))
+            continue
         ruling = rules.ruling(page.url) if rules is not None else None
         if ruling is not None and not ruling.allowed:
-            found.append(
-                Planned(
-                    origin=origin.name,
-                    url=page.url,
-                    why=Why.ROBOTS,
-                    detail=ruling.explain(known.robots),
-                )
-            )
+            found.append(_not(origin, Why.ROBOTS, ruling.explain(known.robots), page.url))
             continue
-        conditional = "conditional" if page.etag or page.last_modified else ""
-        found.append(
-            Planned(
-                origin=origin.name, url=page.url, at=at, labels=known.labels, detail=conditional
-            )
-        )
+        full = freshness.full_fetch_due(page.full_at, now, politeness)
+        conditional = not full and (page.etag or page.last_modified)
+        found.append(_asked(known, page.url, at, "conditional" if conditional else ""))
         at += delay
+        left -= 1
     return tuple(found)
+
+
+def listing(found: Sequence[Planned]) -> tuple[Listing, ...]:
+    """What people read of it: a listing for each origin, moments to the second."""
+    rows: dict[str, list[tuple[str, str, str, str]]] = {}
+    for one in found:
+        if one.at is not None:
+            when, detail = moments.to_the_second(one.at), one.detail
+        else:
+            when, detail = "not asked", ": ".join(filter(None, (one.why, one.detail)))
+        rows.setdefault(one.origin, []).append((when, "+".join(one.labels), one.url, detail))
+    every = [row for of_origin in rows.values() for row in of_origin]
+    widths = [max(len(row[column]) for row in every) for column in (0, 1)] if every else []
+    return tuple(
+        Listing(
+            title=name,
+            lines=tuple(_aligned(row, (*widths, _width(of_origin))) for row in of_origin),
+        )
+        for name, of_origin in rows.items()
+    )
+
+
+def _width(rows: Sequence[tuple[str, str, str, str]]) -> int:
+    """How wide the column of URLs is; a few long ones do not push the rest apart."""
+    return max((len(row[2]) for row in rows if len(row[2]) <= _WIDEST), default=0)
+
+
+def _aligned(row: tuple[str, str, str, str], widths: Sequence[int]) -> str:
+    cells = (cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True))
+    return "  ".join(cells).rstrip()
+
+
+def _asked(known: Known, url: str, at: float, detail: str) -> Planned:
+    return Planned(origin=known.origin.name, url=url, at=at, labels=known.labels, detail=detail)
+
+
+def _not(origin: Origin, why: Why, detail: str, url: str | None = None) -> Planned:
+    return Planned(origin=origin.name, url=url or origin.url, why=why, detail=detail)
+
+
+def _spent(origin: Origin) -> str:
+    return f"a refresh asks for {origin.pages} pages; the rest waits for the next one"
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -112,7 +151,7 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> tuple[
 
     `asked` is None for a page that no start list and no link has named.
     """
-    origin, copy = known.origin, known.opened.copy
+    origin, copy = known.origin, known.copy
     obstacles: list[str] = []
     lines = [f"origin: {origin.name}, {origin.url}"]
     if copy is None or copy.rules is None:

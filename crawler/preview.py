@@ -87,7 +87,7 @@ class _Outlook:
                 started=opened.refresh.started,
                 due=inf if everything else self.now,
                 depth=origin.depth if Follow.LINKS in origin.follow else 0,
-                limit=origin.pages,
+                limit=origin.pages + 1,  # whether something is left for the next one
             )
         )
         return Known(

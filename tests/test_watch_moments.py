@@ -60,3 +60,8 @@ def test_a_moment_to_come_says_what_time_it_is() -> None:
 )
 def test_a_moment_is_shown_to_the_minute(seconds: float, text: str) -> None:
     assert moments.written(seconds) == text
+
+
+def test_what_is_a_few_seconds_apart_is_shown_to_the_second() -> None:
+    assert moments.to_the_second(NOW + 5.9) == "2026-11-02 06:00:05 UTC"
+    assert moments.to_the_second(1e300) == "1e+300"

@@ -37,7 +37,16 @@ def since(text: str, now: float) -> float:
 
 def written(seconds: float) -> str:
     """A moment to the minute; the bare number where no calendar has it, as in a foreign log."""
+    return _shown(seconds, "%Y-%m-%d %H:%M UTC")
+
+
+def to_the_second(seconds: float) -> str:
+    """A moment to the second, for what is a few seconds apart; otherwise as `written`."""
+    return _shown(seconds, "%Y-%m-%d %H:%M:%S UTC")
+
+
+def _shown(seconds: float, form: str) -> str:
     try:
-        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+        return datetime.fromtimestamp(seconds, UTC).strftime(form)
     except (ValueError, OverflowError, OSError):
         return f"{seconds:g}"
