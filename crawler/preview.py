@@ -14,6 +14,7 @@ from crawler import plan
 from crawler.events import Why
 from crawler.fetch import middleware, schema
 from crawler.fetch.asking import server_of
+from crawler.fetch.errors import StateDamaged, StateUnusable
 from crawler.fetch.journal import Journal
 from crawler.fetch.keyring import Keys
 from crawler.fetch.store import Store
@@ -132,11 +133,42 @@ async def _outlook(settings: Settings) -> AsyncIterator[_Outlook]:
 
 
 def _copy(database: Path, to: Path) -> None:
-    """A consistent copy, also while a crawl writes."""
-    schema.create(to)
-    with (
-        schema.translated(database),
-        closing(schema.reading(database)) as source,
-        closing(schema.filling(to)) as copy,
-    ):
-        source.backup(copy)
+    """A consistent copy, also while a crawl writes; the original stays as it is.
+
+    SQLite leaves files beside a database that it only reads, so one that nobody has open is copied
+    as a file. Raises StateUnusable.
+    """
+    if not _copy_at_rest(database, to):
+        schema.create(to)
+        with (
+            schema.translated(database),
+            closing(schema.reading(database)) as source,
+            closing(schema.filling(to)) as copy,
+        ):
+            source.backup(copy)
+    try:
+        problem = schema.damage(to)
+    except StateUnusable as error:  # it names the copy
+        raise StateUnusable(database, error.problem, error.hint) from error
+    if problem is not None:
+        raise StateDamaged(
+            database,
+            f"the database is damaged: {problem}",
+            "crawl --once keeps it aside and rebuilds it from the log",
+        )
+
+
+def _copy_at_rest(database: Path, to: Path) -> bool:
+    """Copy a database that nobody writes; false where somebody does, or was cut off."""
+    wal = Path(f"{database}-wal")
+    try:
+        before = database.stat()
+        if wal.exists():
+            return False
+        shutil.copyfile(database, to)
+        after = database.stat()
+    except OSError as error:
+        raise StateUnusable(
+            database, f"cannot be read: {error.strerror}", "look as the user who crawls"
+        ) from error
+    return not wal.exists() and before.st_mtime_ns == after.st_mtime_ns
