@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 class Stopped(Problem):
     """A signal ended it; the exit code is the one that shells know that by."""
 
-    def __init__(self, what: str, number: signal.Signals) -> None:
-        super().__init__(
-            f"{what} was stopped by {number.name} before its end",
-            "nothing is lost: the next run goes on from there",
-        )
+    def __init__(self, what: str, number: signal.Signals, hint: str | None = None) -> None:
+        super().__init__(f"{what} was stopped by {number.name} before its end", hint)
         self.code = 128 + number
 
 
@@ -71,7 +68,8 @@ def once(
         _print_report(analysis, form)
     code = _attended(ended.attention, quiet=quiet)
     if ended.stopped_by is not None:
-        raise Stopped("the refresh", ended.stopped_by)
+        hint = "nothing is lost: the next run goes on from there"
+        raise Stopped("the refresh", ended.stopped_by, hint)
     return code
 
 
