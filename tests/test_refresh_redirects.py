@@ -75,7 +75,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             "loop": {"start": ["/a"]},
             "chain": {"start": ["/0"], "pages": 50},
             "inside": {"start": ["/", "/closed"]},
-            "robots-elsewhere": {"start": ["/", "/closed"]},
+            "robots-elsewhere": {"start": ["/", "/closed"], "cookie": "consent=no"},
             "robots-loop": {"max_delay": 1.0},
         }
         operator = Operator(
@@ -157,6 +157,10 @@ def test_a_robots_txt_that_moved_to_another_origin_is_asked_there_and_in_force_h
     asked = [one for one in world.operator.records("robots-elsewhere") if one.via]
 
     assert "/shared.txt" in world.targets("target")
+    assert {one.field("Cookie") for one in world.doors["target"].requests} == {None}
+    assert {one.field("Cookie") for one in world.doors["robots-elsewhere"].requests} == {
+        "consent=no"
+    }
     assert [(one.scope, one.status) for one in asked] == [(world.doors["target"].address, 200)]
     assert world.targets("robots-elsewhere") == ["/robots.txt", "/"]
     assert [why for why, _ in world.skipped("robots-elsewhere")] == [Why.ROBOTS]
