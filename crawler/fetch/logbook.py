@@ -57,8 +57,7 @@ def read(paths: Iterable[Path]) -> Iterator[Event | Unreadable]:
     Raises LogUnreadable for a file that cannot be opened or read; a bad line is never fatal.
     """
     for path in paths:
-        for entry in _entries(path, 0):
-            yield entry.line
+        yield from _Reading(path).lines()
 
 
 def entries(directory: Path, start: Position) -> Iterator[Entry]:
@@ -66,44 +65,74 @@ def entries(directory: Path, start: Position) -> Iterator[Entry]:
     for path in journal.files(directory):
         name = path.name.removesuffix(".gz")
         if name >= start.file:
-            yield from _entries(path, start.offset if name == start.file else 0)
+            reading = _Reading(path, start.offset if name == start.file else 0)
+            for line in reading.lines():
+                yield Entry(Position(name, reading.begins), line)
 
 
-def _entries(path: Path, offset: int) -> Iterator[Entry]:
-    name = path.name.removesuffix(".gz")
-    place, number = offset, 0
+class _Reading:
+    """One pass over a file, from the first line that begins at `offset` or later.
 
-    def unreadable(flaw: Flaw, problem: str) -> Unreadable:
-        counted = number + _lines_before(path, offset)  # rare, so not counted all the time
-        return Unreadable(path=path, number=counted, flaw=flaw, problem=problem)
+    Millions of lines go through `lines`, so it says of each where it begins in an attribute, and
+    whoever does not ask pays for no value.
+    """
 
-    try:
-        with _opened(path) as file:
-            place = _settle(file, offset)
-            while text := file.readline(LONGEST + 1):
-                number += 1
-                begins, place = place, place + len(text)
-                line: Event | Unreadable
-                if len(text) > LONGEST:
-                    while not text.endswith(b"\n") and (text := file.readline(LONGEST)):
-                        place += len(text)
-                    line = unreadable(Flaw.LONG, f"a line of more than {LONGEST} bytes")
-                elif text == b"\n":  # it ended a torn line that had its end already
-                    continue
-                else:
-                    try:
-                        line = events.decode(text)
-                    except EventUnreadable as error:
-                        line = unreadable(*_explained(text, str(error)))
-                yield Entry(Position(name, begins), line)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        number += 1
-        flawed = unreadable(Flaw.PACKED, f"cannot be unpacked from here on: {error}")
-        yield Entry(Position(name, place), flawed)
-    except OSError as error:
-        raise LogUnreadable(
-            path, f"cannot be read: {error.strerror}", "name a log that this user may read"
-        ) from error
+    __slots__ = ("_offset", "_path", "begins")
+
+    def __init__(self, path: Path, offset: int = 0) -> None:
+        self.begins = offset  # bytes of plain text before the line that came last
+        self._path = path
+        self._offset = offset
+
+    def lines(self) -> Iterator[Event | Unreadable]:
+        place, number = self._offset, 0
+        decode, longest = events.decode, LONGEST
+        try:
+            with _opened(self._path) as file:
+                place = _settle(file, place)
+                readline = file.readline
+                while text := readline(longest + 1):
+                    number += 1
+                    length = len(text)
+                    self.begins = place
+                    place += length
+                    if length > longest:
+                        place += _skip(file, text)
+                        yield self._flawed(
+                            number, Flaw.LONG, f"a line of more than {longest} bytes"
+                        )
+                    elif length == 1 and text == b"\n":  # it ended a torn line that had its end
+                        continue
+                    else:
+                        try:
+                            line = decode(text)
+                        except EventUnreadable as error:
+                            yield self._flawed(number, *_explained(text, str(error)))
+                        else:
+                            yield line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.begins = place
+            problem = f"cannot be unpacked from here on: {error}"
+            yield self._flawed(number + 1, Flaw.PACKED, problem)
+        except OSError as error:
+            raise LogUnreadable(
+                self._path,
+                f"cannot be read: {error.strerror}",
+                "name a log that this user may read",
+            ) from error
+
+    def _flawed(self, number: int, flaw: Flaw, problem: str) -> Unreadable:
+        """The line of that number in this pass; the lines before it are counted only now."""
+        counted = number + _lines_before(self._path, self._offset)
+        return Unreadable(path=self._path, number=counted, flaw=flaw, problem=problem)
+
+
+def _skip(file: BinaryIO, text: bytes) -> int:
+    """Go to the end of a line that began with `text`; how many bytes that were."""
+    skipped = 0
+    while not text.endswith(b"\n") and (text := file.readline(LONGEST)):
+        skipped += len(text)
+    return skipped
 
 
 def _opened(path: Path) -> BinaryIO:
