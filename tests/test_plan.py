@@ -10,7 +10,8 @@ from crawler.events import Why
 from crawler.plan import Asked, Known, Planned
 from crawler.polite import robots
 from crawler.polite.frontier import Opened, Page, Refresh, RobotsCopy, Supply
-from crawler.polite.pace import Pace, Regard
+from crawler.polite.pace import Pace
+from crawler.polite.regard import Regard
 from crawler.settings import Politeness
 
 NOW = 1_793_512_800.0  # 2026-11-01 06:00 UTC
