@@ -220,13 +220,13 @@ def _check_main(main: _File, place: str) -> None:
     if home.scheme != "https" or not home.hostname:
         raise SettingsError(
             f"{place}: bot.home",
-            f"{bot.home!r} is not an https origin",
+            f"{target.shown(bot.home)!r} is not an https origin",
             "keys are only looked up over https, for example https://bot.example",
         )
     if home.path or home.query or home.fragment or "@" in home.netloc:
         raise SettingsError(
             f"{place}: bot.home",
-            f"{bot.home!r} is more than an origin",
+            f"{target.shown(bot.home)!r} is more than an origin",
             f"write https://{home.hostname} without a path",
         )
     if not bot.contact.startswith(("mailto:", "https://")):
@@ -280,7 +280,7 @@ def _check_origin(origin: Origin, place: str) -> Origin:
         if isinstance(found, target.Unsendable) or found.origin != home.origin:
             raise SettingsError(
                 f"{place}.start[{index}]",
-                f"{page!r} is not a path of {home.origin}",
+                f"{target.shown(page)!r} is not a path of {home.origin}",
                 "begin it with one /; another host is an origin of its own",
             )
     if origin.profile is ProfileName.PUBLISHED and origin.sig2 is Second.NEVER:

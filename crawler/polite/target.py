@@ -28,7 +28,7 @@ _NOTHING_TO_DO = re.compile(
     r"/(?!/)[!$&'()*+,\-./0-9:;=@A-Z_a-z~]*(?:\?[!$&'()*+,\-./0-9:;=?@A-Z_a-z~]+)?"
 )
 _DOT_SEGMENT = re.compile(r"/(?:\.|%2[Ee]){1,2}(?:/|$)")
-_USER_INFO = re.compile(r"//[^/?#]*@")
+_USER_INFO = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*:)?([/\\]*)[^/\\?#]*@")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -95,15 +95,15 @@ def sendable(url: str) -> Target | Unsendable:
     characters that a URL cannot have escaped as UTF-8. Doing it again changes nothing.
     """
     if len(url) > LONGEST:
-        return Unsendable(url[:LONGEST], Reason.TOO_LONG)
+        return Unsendable(shown(url[:LONGEST]), Reason.TOO_LONG)
     scheme, authority, path, query = _split(url)
     scheme = (scheme or "").lower()
     if scheme not in _PORTS:
-        return Unsendable(url, Reason.SCHEME, scheme)
+        return Unsendable(shown(url), Reason.SCHEME, scheme)
     if not authority:
-        return Unsendable(url, Reason.NO_HOST)
+        return Unsendable(shown(url), Reason.NO_HOST)
     if "@" in authority:
-        return Unsendable(_USER_INFO.sub("//…@", url), Reason.USER_INFO)  # it may be a password
+        return Unsendable(shown(url), Reason.USER_INFO)
     name, port = _name_and_port(authority)
     host = hostname.canonical(name)
     if isinstance(host, hostname.Unusable):
@@ -142,11 +142,16 @@ def joined(base: str, reference: str) -> Target | Unsendable:
     return sendable(f"{start.origin}{path}" if query is None else f"{start.origin}{path}?{query}")
 
 
+def shown(url: str) -> str:
+    """A URL, or what was meant to be one, as it may be shown: user info may be a password."""
+    return _USER_INFO.sub(r"\1\2…@", url, count=1) if _USER_INFO.match(url) else url
+
+
 def origin_key(url: str) -> str:
     """Scheme, host and port of a URL that can be sent; ValueError for any other."""
     found = sendable(url)
     if isinstance(found, Unsendable):
-        raise ValueError(f"{url!r} cannot be sent: {found}")
+        raise ValueError(f"{found.url!r} cannot be sent: {found}")
     return found.origin
 
 
