@@ -9,6 +9,7 @@ import re
 import tomllib
 from datetime import UTC, datetime
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -172,6 +173,8 @@ def _with_seconds(table: dict[str, Any], place: str) -> dict[str, Any]:
     for key, value in table.items():
         if isinstance(value, dict):
             found[key] = _with_seconds(value, _at(place, key))
+        elif isinstance(value, float) and not isfinite(value):
+            raise SettingsError(_at(place, key), f"{value} is not a number to count with")
         elif key in _DURATION_KEYS:
             try:
                 found[key] = (
@@ -251,6 +254,14 @@ def _check_main(main: _File, place: str) -> None:
         label.Second(label=second.label, algorithm=second.algorithm, tag=second.tag, alg=second.alg)
     except ValueError as error:
         raise SettingsError(f"{place}: signatures.second", str(error)) from error
+    for name, text in (
+        ("signatures.keys", main.signatures.keys),
+        ("state.directory", main.state.directory),
+    ):
+        if not text or "\0" in text:
+            raise SettingsError(
+                f"{place}: {name}", f"{text!r} is no directory", "for example a name beside this file"
+            )
     _check_politeness(main.politeness, f"{place}: politeness")
 
 
