@@ -28,7 +28,7 @@ _NOTHING_TO_DO = re.compile(
     r"/(?!/)[!$&'()*+,\-./0-9:;=@A-Z_a-z~]*(?:\?[!$&'()*+,\-./0-9:;=?@A-Z_a-z~]+)?"
 )
 _DOT_SEGMENT = re.compile(r"/(?:\.|%2[Ee]){1,2}(?:/|$)")
-_USER_INFO = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*:)?([/\\]*)[^/\\?#]*@")
+_USER_INFO = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*:)?([/\\]*)[^/?#]*@")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -111,8 +111,8 @@ def sendable(url: str) -> Target | Unsendable:
     if port and not (port.isascii() and port.isdigit() and 1 <= int(port[:9]) <= 65535):
         return Unsendable(url, Reason.BAD_PORT, port)
     number = int(port) if port else _PORTS[scheme]
-    shown = f"[{host}]" if ":" in host else host
-    where = shown if number == _PORTS[scheme] else f"{shown}:{number}"
+    literal = f"[{host}]" if ":" in host else host
+    where = literal if number == _PORTS[scheme] else f"{literal}:{number}"
     target = _resolved(_escaped(path, _PATH_ODD)) or "/"
     if query:
         target = f"{target}?{_escaped(query, _QUERY_ODD)}"
