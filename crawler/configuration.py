@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -106,7 +106,7 @@ def duration(value: object) -> float:
     """Seconds of a number or of "90s", "5m", "6h", "30d", "2w"; ValueError where it is neither."""
     if isinstance(value, bool):
         raise ValueError('a duration is a number of seconds or like "6h"')
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and isfinite(value):
         return float(value)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
         return float(match[1]) * _UNITS[match[2] or "s"]
@@ -151,19 +151,27 @@ def _at(place: str, path: str) -> str:
 
 
 def _hint(path: str, kind: type[Any]) -> str | None:
-    """What may be written there: the values of a choice, or the name that was meant."""
+    """What may be written there: a choice, an example, or the name that was meant."""
     named: type[Any] = kind
     for part in path.split("."):
-        fields = {item.encode_name: item.type for item in msgspec.structs.fields(named)}
-        if part not in fields:
+        fields = {item.encode_name: item for item in msgspec.structs.fields(named)}
+        field = fields.get(part.partition("[")[0])
+        if field is None:
             close = difflib.get_close_matches(part, [*fields], n=1)
             return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(fields)}"
-        inner = fields[part]
-        if isinstance(inner, type) and issubclass(inner, StrEnum):
-            return f"one of {', '.join(inner)}"
-        if not (isinstance(inner, type) and issubclass(inner, Struct)):
-            return None
-        named = inner
+        for inner in (field.type, *get_args(field.type)):
+            if isinstance(inner, type) and issubclass(inner, StrEnum):
+                return f"one of {', '.join(inner)}"
+        if not (isinstance(field.type, type) and issubclass(field.type, Struct)):
+            return _example(part.partition("[")[0], field.default)
+        named = field.type
+    return None
+
+
+def _example(name: str, default: object) -> str | None:
+    """The line that says what is in force without it."""
+    if isinstance(default, bool | int | float | str | tuple):
+        return f"for example {name} = {msgspec.json.encode(default).decode()}"
     return None
 
 
@@ -174,7 +182,7 @@ def _with_seconds(table: dict[str, Any], place: str) -> dict[str, Any]:
         if isinstance(value, dict):
             found[key] = _with_seconds(value, _at(place, key))
         elif isinstance(value, float) and not isfinite(value):
-            raise SettingsError(_at(place, key), f"{value} is not a number to count with")
+            raise SettingsError(_at(place, key), f"{value} is without end")
         elif key in _DURATION_KEYS:
             try:
                 found[key] = (
@@ -260,7 +268,9 @@ def _check_main(main: _File, place: str) -> None:
     ):
         if not text or "\0" in text:
             raise SettingsError(
-                f"{place}: {name}", f"{text!r} is no directory", "for example a name beside this file"
+                f"{place}: {name}",
+                f"{text!r} is no directory",
+                "name one, relative to this file or from the root",
             )
     _check_politeness(main.politeness, f"{place}: politeness")
 
