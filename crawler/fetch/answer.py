@@ -103,7 +103,7 @@ def read(
             else None
         ),
         quota=answers.quota(watched, received) if watched else answers.Quota(),
-        location=None if location is None else _octets_escaped(location),
+        location=None if location is None else target.shown(_octets_escaped(location)),
         etag=validators.etag,
         last_modified=validators.last_modified,
         fresh_for=(

@@ -286,7 +286,7 @@ class Itinerary:
         found = target.joined(record.url, record.location or "")
         via = (*record.via, record.url)
         if isinstance(found, target.Unsendable):
-            return self._skipped(record.location or "", now, Why.UNSENDABLE, str(found))
+            return self._skipped(found.url, now, Why.UNSENDABLE, str(found))
         if found.url in via:
             chain = " -> ".join((*via, found.url))
             return self._skipped(found.url, now, Why.REDIRECT_LOOP, chain)
