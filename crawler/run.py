@@ -66,6 +66,7 @@ async def once(
     told: Callable[[Event], None] = lambda _: None,
     watched: Watched | None = None,
     warn: Callable[[str], None] = lambda _: None,
+    wall: Callable[[], float] = time.time,
 ) -> Run:
     """Refresh the origins that are due (all of them with `everything`), then close the log.
 
@@ -92,10 +93,10 @@ async def once(
                 product=product,
                 links=lambda record, body, origin: followed(record, body, origin, product),
                 whereabouts=hosts,
-                now=time.time(),
+                now=wall(),
             )
         )
-        clock = Clock(store.last_moment())
+        clock = Clock(store.last_moment(), wall)
         run = f"{datetime.fromtimestamp(clock.now(), UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
         signed_by: Held | None = None
@@ -112,7 +113,13 @@ async def once(
                     warn(f"sig2 is left out: {event.reason}")
 
         client = await opened.enter_async_context(
-            Client(settings, keys, seen=seen(settings, store), keys_changed=keys_changed)
+            Client(
+                settings,
+                keys,
+                seen=seen(settings, store),
+                keys_changed=keys_changed,
+                wall=wall,
+            )
         )
         world = RealWorld(
             run=run,
