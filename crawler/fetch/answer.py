@@ -6,7 +6,7 @@ from aiohttp import ClientResponse
 from msgspec import Struct
 
 from crawler.fetch import redaction
-from crawler.polite import answers, freshness
+from crawler.polite import answers, freshness, target
 from crawler.watch import signals
 
 LONGEST: Final = 256  # characters of a field that are kept
