@@ -135,17 +135,16 @@ def table(
     """Print what each contender used."""
     total = pages * len(corpus.ADDRESSES)
     print(f"\n{total} pages over {len(corpus.ADDRESSES)} addresses, medians")
-    heads = ("CPU s", "user", "system", "wall s", "MB", "start s", "µs/page")
+    heads = ("CPU s", "user", "system", "wall s", "start s", "µs/page")
     print(f"{'':8}" + "".join(f"{head:>9}" for head in heads))
     for name, runs in spent.items():
         start, page = line_through(small[name], cpu[name], pages)
         user, system, wall = (
             median(getattr(run, part) for run in runs) for part in ("user", "system", "wall")
         )
-        peak = median(run.peak for run in runs) / 1e6
         print(
             f"{name:8}{cpu[name]:9.2f}{user:9.2f}{system:9.2f}{wall:9.2f}"
-            f"{peak:9.0f}{start:9.2f}{page * 1e6:9.0f}"
+            f"{start:9.2f}{page * 1e6:9.0f}"
         )
 
 

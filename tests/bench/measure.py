@@ -24,7 +24,10 @@ class ChildError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """What a child used from its start to its end, in seconds and bytes."""
+    """What a child used from its start to its end, in seconds and bytes.
+
+    `peak` is resident memory; Linux counts in what the parent had when the child was started.
+    """
 
     user: float
     system: float
