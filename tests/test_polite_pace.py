@@ -103,6 +103,13 @@ def test_an_origin_keeps_its_own_delay_after_a_restart_that_cut_off_another_in_i
     assert pace.decide(state, "slow", 2001.0, Politeness(min_delay=60.0)) == Wait(2060.0, Why.DELAY)
 
 
+def test_a_delay_that_the_operator_chose_is_waited_for_however_long() -> None:
+    patient = Politeness(min_delay=900.0)
+    state = after(record(), politeness=patient)
+
+    assert pace.decide(state, "one", 1000.5, patient) == Wait(1900.5, Why.DELAY)
+
+
 def test_what_is_further_away_than_we_wait_ends_the_turn() -> None:
     state = after(record(status=503, retry_after=7200.0))
 

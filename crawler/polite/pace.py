@@ -66,9 +66,8 @@ def decide(
     """Whether a request to `origin` may leave now; `now` in seconds since 1970.
 
     The last answer in the scope may have been another origin's, with a shorter delay: this one's
-    own, and its robots.txt's `crawl_delay` in seconds, count from there too. What is nearer than
-    max_delay (or the largest Crawl-delay that we honour) is waited for; what is further away ends
-    the origin's turn.
+    own, and its robots.txt's `crawl_delay` in seconds, count from there too. What is no further away
+    than the longest delay that the settings know is waited for; the rest ends the origin's turn.
     """
     us = pace.regard(origin)
     if us.closed is not None and now < us.closed_until:
@@ -84,7 +83,7 @@ def decide(
         until, why = end, Why.QUIET_HOURS
     if now >= until:
         return Go()
-    if until - now > max(politeness.max_delay, politeness.max_crawl_delay):
+    if until - now > max(politeness.min_delay, politeness.max_delay, politeness.max_crawl_delay):
         return Stop(until, why)
     return Wait(until, why)
 
