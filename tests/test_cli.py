@@ -344,7 +344,7 @@ def test_quiet_says_why_attention_is_needed_and_nothing_else(tmp_path: Path) -> 
 
     assert (ended.code, ended.said) == (3, "")
     (line,) = ended.answer.splitlines()
-    assert line == "crawl: attention: one: frozen (403 3 times in a row)"
+    assert line == "crawl: attention: one: frozen (403, 3 times in a row)"
     asked = [request.target for request in server.requests]
     assert asked == ["/robots.txt", "/a", "/b", "/c"]  # nothing once it is frozen
     assert again == Ended(code=0, answer="", said="")  # it was said

@@ -23,7 +23,8 @@ from crawler.polite.frontier import (
     Refresh,
     RobotsCopy,
 )
-from crawler.polite.pace import Pace, Regard
+from crawler.polite.pace import Pace
+from crawler.polite.regard import Regard
 
 HOME = "https://one.example/"
 DIGEST = "5e" * 32
