@@ -183,12 +183,17 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> tuple[
     elif asked.at is None or asked.due is None:
         lines.append("page: never asked, due now")
     else:
-        last = f"page: asked {moments.written(asked.at)}, answered {asked.status or 'nothing'}"
-        if asked.due > now:
-            lines.append(f"{last}; fresh until {moments.written(asked.due)}")
-            obstacles.append(f"fresh until {moments.written(asked.due)}; --all asks all the same")
+        at, due = moments.written(asked.at), moments.written(asked.due)
+        if asked.status is None:  # it failed, or robots.txt refused it then
+            last, until = f"page: no answer as of {at}", f"put off until {due}"
         else:
-            lines.append(f"{last}; due since {moments.written(asked.due)}")
+            last, until = f"page: asked {at}, answered {asked.status}", f"fresh until {due}"
+        if asked.due > now:
+            lines.append(f"{last}; {until}")
+            if not obstacles:
+                obstacles.append(f"{until}; --all asks all the same")
+        else:
+            lines.append(f"{last}; due since {due}")
     lines.append(f"signatures: {' and '.join(known.labels)}")
     said = f"no: {'; '.join(obstacles)}" if obstacles else "yes, it may be asked"
     return (f"{url}: {said}", *lines)

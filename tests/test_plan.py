@@ -259,7 +259,21 @@ EXPLAINED: dict[str, tuple[Known, str, Asked | None, str, str]] = {
         "a",
         Asked(at=NOW - DAY, due=NOW, status=None),
         "yes, it may be asked",
-        "page: asked 2026-10-31 06:00 UTC, answered nothing; due since 2026-11-01 06:00 UTC",
+        "page: no answer as of 2026-10-31 06:00 UTC; due since 2026-11-01 06:00 UTC",
+    ),
+    "a page that was put off": (
+        known(copy=FRESH_COPY),
+        "a",
+        Asked(at=NOW - DAY, due=NOW + HOUR, status=None),
+        "no: put off until 2026-11-01 07:00 UTC; --all asks all the same",
+        "page: no answer as of 2026-10-31 06:00 UTC; put off until 2026-11-01 07:00 UTC",
+    ),
+    "a page that was put off because it is refused": (
+        known(copy=FRESH_COPY),
+        "private",
+        Asked(at=NOW - DAY, due=NOW + HOUR, status=None),
+        "no: robots.txt refuses it",
+        "page: no answer as of 2026-10-31 06:00 UTC; put off until 2026-11-01 07:00 UTC",
     ),
     "a fresh page": (
         known(copy=FRESH_COPY),
