@@ -183,15 +183,15 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> tuple[
     elif asked.at is None or asked.due is None:
         lines.append("page: never asked, due now")
     else:
-        at, due = moments.written(asked.at), moments.written(asked.due)
+        seen, due = moments.written(asked.at), moments.written(asked.due)
         if asked.status is None:  # it failed, or robots.txt refused it then
-            last, until = f"page: no answer as of {at}", f"put off until {due}"
+            last, rest = f"page: no answer as of {seen}", f"put off until {due}"
         else:
-            last, until = f"page: asked {at}, answered {asked.status}", f"fresh until {due}"
+            last, rest = f"page: asked {seen}, answered {asked.status}", f"fresh until {due}"
         if asked.due > now:
-            lines.append(f"{last}; {until}")
+            lines.append(f"{last}; {rest}")
             if not obstacles:
-                obstacles.append(f"{until}; --all asks all the same")
+                obstacles.append(f"{rest}; --all asks all the same")
         else:
             lines.append(f"{last}; due since {due}")
     lines.append(f"signatures: {' and '.join(known.labels)}")
