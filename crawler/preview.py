@@ -12,12 +12,13 @@ from yarl import URL
 
 from crawler import plan
 from crawler.events import Why
-from crawler.fetch import middleware, schema
+from crawler.fetch import journal, middleware, schema
 from crawler.fetch.asking import server_of
 from crawler.fetch.errors import StateDamaged, StateUnusable
-from crawler.fetch.journal import Journal
+from crawler.fetch.journal import BEGINNING, Journal
 from crawler.fetch.keyring import Keys
 from crawler.fetch.store import Store
+from crawler.fetch.view import View
 from crawler.hosts import Hosts, located
 from crawler.plan import Known, Planned
 from crawler.polite import pace, target
@@ -26,7 +27,7 @@ from crawler.run import seen
 from crawler.schedule import due, selected
 from crawler.settings import Follow, Origin, Settings
 from crawler.watch import moments
-from crawler.world import Clock
+from crawler.world import Clock, followed
 
 
 async def refresh(
@@ -114,22 +115,43 @@ async def _outlook(settings: Settings) -> AsyncIterator[_Outlook]:
         folder = Path(name)
         if (real / "state.db").exists():
             _copy(real / "state.db", folder / "state.db")
-        if (real / "robots").is_dir():
-            shutil.copytree(real / "robots", folder / "robots")
-        journal = Journal(folder / "log")
+        for kept in ("robots", "bodies"):  # no more than read
+            (folder / kept).symlink_to(real.resolve() / kept)
+        _take_along(real / "log", folder)
+        written = Journal(folder / "log")
         hosts = await located(settings)
+        product = settings.bot.product
         try:
             async with Store(
                 folder,
-                journal,
-                product=settings.bot.product,
-                links=lambda _record, _body, _origin: (),
+                written,
+                product=product,
+                links=lambda record, body, origin: followed(record, body, origin, product),
                 whereabouts=hosts,
                 now=time.time(),
             ) as store:
                 yield _Outlook(settings, store, hosts)
         finally:
-            journal.close()
+            written.close()
+
+
+def _take_along(log: Path, folder: Path) -> None:
+    """Let the copy of the database catch up with what the log has since then.
+
+    A crash leaves some of it in the log alone, and so does a crawl that is at work. The newest file
+    is a copy: whoever opens a log may have a torn line to end.
+    """
+    database = folder / "state.db"
+    start = BEGINNING.file
+    if database.exists():
+        with closing(View(database)) as view:
+            start = view.progress().position.file
+    files = [path for path in journal.files(log) if path.name.removesuffix(".gz") >= start]
+    (folder / "log").mkdir()
+    for path in files[:-1]:
+        (folder / "log" / path.name).symlink_to(path.resolve())
+    for path in files[-1:]:
+        shutil.copyfile(path, folder / "log" / path.name)
 
 
 def _copy(database: Path, to: Path) -> None:
