@@ -440,6 +440,28 @@ def test_a_reader_that_has_seen_enough_is_no_error(refreshed: tuple[Operator, En
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    "arguments", [("report",), ("check",), ("--help",), ("keys", "list")], ids=" ".join
+)
+def test_an_answer_that_cannot_be_written_is_our_error(
+    refreshed: tuple[Operator, Ended], arguments: tuple[str, ...]
+) -> None:
+    somebody, _ = refreshed
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [CRAWL, *arguments],
+            cwd=somebody.folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr == "crawl: error: the answer cannot be written: No space left on device\n"
+
+
 # a terminal
 
 
