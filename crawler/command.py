@@ -199,10 +199,43 @@ def check(settings: Settings) -> None:
 
 
 def keys_new(settings: Settings) -> None:
-    """Make a key of each algorithm and say where it lies."""
-    for algorithm in ("ed25519", settings.signatures.second.algorithm):
-        path = keyfiles.create(settings.keys_directory, algorithm)
-        print(f"made {path}")
+    """Make a key of each algorithm and say where it lies, and what is left to do where it waits."""
+    folder = settings.keys_directory
+    state = folder / keyfiles.STATE
+    stated = state.exists()
+    made = keyfiles.add(folder, ("ed25519", settings.signatures.second.algorithm))
+    waiting = [file for file in made if file.standing is not keyfiles.Standing.SIGNING]
+    for file in made:
+        print(f"made {file.path}" + (": published, does not sign yet" if file in waiting else ""))
+    if not waiting:
+        return
+    there = keyfiles.listing(folder)
+    signing = [file for file in there if file.standing is keyfiles.Standing.SIGNING]
+    replaced = {file.algorithm.name for file in waiting}
+    old = [file.keyid for file in signing if file.algorithm.name in replaced]
+    new = [file.keyid for file in signing if file.algorithm.name not in replaced]
+    new += [file.keyid for file in waiting]
+    retired = [file.keyid for file in there if file.standing is keyfiles.Standing.RETIRED]
+    did = "is left as it is" if stated else "is written"
+    print(
+        f"""{state} {did}: what signed before signs on.
+
+Next:
+  1. Publish: a running `crawl serve` does already.
+  2. Wait a day: that is how long sites may keep the key set of before.
+  3. Sign with the new; no restart is needed. In {state}:
+       signing = {_toml(new)}"""
+    )
+    if old:
+        print(
+            f"""  4. Publish the old no more, a day later. In {state}:
+       retired = {_toml([*retired, *old])}"""
+        )
+
+
+def _toml(keyids: Sequence[str]) -> str:
+    """A list of thumbprints as state.toml has it."""
+    return msgspec.json.encode(keyids).decode().replace(",", ", ")
 
 
 def keys_list(settings: Settings, form: str) -> None:
@@ -220,10 +253,12 @@ def keys_list(settings: Settings, form: str) -> None:
     if form == "json":
         print(msgspec.json.encode({"keys": rows}).decode())
         return
-    for row in rows:
-        problem = f"  {row['problem']}" if row["problem"] else ""
+    head = {"keyid": "keyid", "algorithm": "algorithm", "standing": "standing", "file": "file"}
+    for row in (head, *rows):
+        problem = f"  {row['problem']}" if row.get("problem") else ""
         print(
-            f"{row['keyid']}  {row['algorithm']:<10}  {row['standing']:<9}  {row['file']}{problem}"
+            f"{row['keyid']:<43}  {row['algorithm']:<10}  {row['standing']:<9}  "
+            f"{row['file']}{problem}"
         )
 
 

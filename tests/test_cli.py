@@ -158,26 +158,58 @@ def test_the_configuration_below_the_home_folder_is_taken_where_there_is_none_he
 # keys
 
 
-def test_new_keys_are_listed_and_sign(tmp_path: Path, site: CapturingServer) -> None:
+def test_new_keys_are_listed_and_only_published_until_they_are_said_to_sign(
+    tmp_path: Path, site: CapturingServer
+) -> None:
     somebody = operator(tmp_path, site)
-    before = json.loads(somebody.crawl("keys", "list", "--format", "json").answer)["keys"]
+    before = keys(somebody)
 
     made = somebody.crawl("keys", "new")
 
+    rows = keys(somebody)
     assert (made.code, made.said) == (0, "")
-    rows = json.loads(somebody.crawl("keys", "list", "--format", "json").answer)["keys"]
-    assert [(row["algorithm"], row["standing"]) for row in rows] == [
-        ("ed25519", "signing"),
+    assert sorted((row["algorithm"], row["standing"]) for row in rows) == [
         ("ed25519", "published"),
-        ("ml-dsa-44", "signing"),
+        ("ed25519", "signing"),
         ("ml-dsa-44", "published"),
+        ("ml-dsa-44", "signing"),
     ]
-    assert [row for row in rows if row["standing"] == "published"] == [
-        {**row, "standing": "published"} for row in before
+    assert [row for row in rows if row["standing"] == "signing"] == before
+    assert made.answer.splitlines()[:3] == [
+        *(
+            f"made {row['file']}: published, does not sign yet"
+            for row in rows
+            if row["standing"] == "published"
+        ),
+        f"{somebody.keys}/state.toml is written: what signed before signs on.",
     ]
-    assert made.answer == "".join(
-        f"made {row['file']}\n" for row in rows if row["standing"] == "signing"
-    )
+
+
+def test_what_new_keys_say_is_left_to_do_makes_them_sign_and_retires_the_old(
+    tmp_path: Path, site: CapturingServer
+) -> None:
+    somebody = operator(tmp_path, site)
+    old = [row["keyid"] for row in keys(somebody)]
+    said = somebody.crawl("keys", "new").answer
+    steps = re.findall(r"^ +((?:signing|retired) = \[.+\])$", said, re.MULTILINE)
+
+    (somebody.keys / "state.toml").write_text("\n".join(steps))
+    again = somebody.crawl("keys", "new").answer
+
+    rows = keys(somebody)
+    assert len(steps) == 2
+    assert sorted(row["keyid"] for row in rows if row["standing"] == "retired") == sorted(old)
+    assert sum(row["standing"] == "signing" for row in rows) == 2
+    assert (somebody.keys / "state.toml").read_text() == "\n".join(steps)
+    assert f"{somebody.keys}/state.toml is left as it is" in again
+    assert all(keyid in again for keyid in old)  # what is retired stays so
+
+
+def keys(somebody: Operator) -> list[dict[str, str]]:
+    """What `crawl keys list` knows."""
+    listed = somebody.crawl("keys", "list", "--format", "json").answer
+    rows: list[dict[str, str]] = json.loads(listed)["keys"]
+    return rows
 
 
 def test_the_list_of_keys_names_problems_and_shows_no_secret(
@@ -190,7 +222,8 @@ def test_the_list_of_keys_names_problems_and_shows_no_secret(
     ended = somebody.crawl("keys", "list")
 
     assert (ended.code, ended.said) == (0, "")
-    first, second = ended.answer.splitlines()
+    head, first, second = ended.answer.splitlines()
+    assert head.split() == ["keyid", "algorithm", "standing", "file"]
     assert somebody.key("ed25519").keyid in first
     assert "others may use it (mode 644)" in second
     for secret in seeds(somebody):

@@ -63,6 +63,66 @@ def test_what_is_stated_decides_over_what_is_newest(tmp_path: Path) -> None:
     }
 
 
+def test_first_keys_sign_at_once_and_need_no_state_file(tmp_path: Path) -> None:
+    added = keyfiles.add(tmp_path / "keys", ("ed25519", "ml-dsa-44"))
+
+    assert [(file.algorithm.name, file.standing) for file in added] == [
+        ("ed25519", Standing.SIGNING),
+        ("ml-dsa-44", Standing.SIGNING),
+    ]
+    assert not (tmp_path / "keys" / keyfiles.STATE).exists()
+
+
+def test_a_key_beside_one_that_signs_is_published_only(tmp_path: Path) -> None:
+    first = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
+
+    added = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
+
+    assert [file.standing for file in added] == [Standing.PUBLISHED] * 2
+    assert signing(tmp_path) == {file.keyid for file in first}
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_the_first_key_of_another_algorithm_signs_beside_what_signs_already(tmp_path: Path) -> None:
+    (first, _) = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
+
+    (_, added) = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-65"))
+
+    assert added.standing is Standing.SIGNING
+    assert {first.keyid, added.keyid} < signing(tmp_path)
+
+
+def test_a_key_beside_one_that_cannot_sign_signs_at_once(tmp_path: Path) -> None:
+    (damaged, second) = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
+    damaged.path.write_bytes(b"{}")
+
+    (added,) = keyfiles.add(tmp_path, ("ed25519",))
+
+    assert added.standing is Standing.SIGNING
+    assert signing(tmp_path) == {added.keyid, second.keyid}
+
+
+def test_a_state_file_of_the_owners_is_never_written_over(tmp_path: Path) -> None:
+    path = keyfiles.create(tmp_path, "ed25519")
+    text = f'# mine\nretired = ["{_keyid(path)}"]\n'
+    (tmp_path / keyfiles.STATE).write_text(text)
+
+    (added,) = keyfiles.add(tmp_path, ("ed25519",))
+
+    assert added.standing is Standing.PUBLISHED
+    assert (tmp_path / keyfiles.STATE).read_text() == text
+
+
+def test_a_state_file_that_cannot_be_written_makes_no_key(tmp_path: Path) -> None:
+    path = keyfiles.create(tmp_path, "ed25519")
+    (tmp_path / "state.new").mkdir()
+
+    with pytest.raises(KeysUnusable, match="cannot be written"):
+        keyfiles.add(tmp_path, ("ed25519",))
+
+    assert list(tmp_path.glob("*.jwk")) == [path]
+
+
 def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     path = keyfiles.create(tmp_path, "ed25519")
     (tmp_path / "README").write_bytes(b"ours")
@@ -199,6 +259,12 @@ def state(folder: Path, **lists: list[Path]) -> None:
     """Write state.toml with the thumbprints that stand in the files' names."""
     lines = [f"{name} = {[_keyid(path) for path in paths]}\n" for name, paths in lists.items()]
     (folder / keyfiles.STATE).write_text("".join(lines).replace("'", '"'))
+
+
+def signing(folder: Path) -> set[str]:
+    """The thumbprints of what signs."""
+    listed = keyfiles.listing(folder)
+    return {file.keyid for file in listed if file.standing is Standing.SIGNING}
 
 
 def _keyid(path: Path) -> str:

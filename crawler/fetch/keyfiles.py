@@ -2,13 +2,14 @@
 
 Files are named `<algorithm>-<thumbprint>.jwk` and readable by their owner only. `state.toml` says
 which keys are published, which sign and which are retired; without it the newest of each algorithm
-signs, with it a key that it does not name is published. No text from here ever quotes a file.
+signs, with it a key that it does not name is published. A key made beside one that signs is only
+published, since sites may hold our key set of before for a day. No text from here quotes a file.
 """
 
 import os
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -115,6 +116,50 @@ def create(directory: Path, algorithm: str) -> Path:
     return path
 
 
+def add(directory: Path, names: Iterable[str]) -> tuple[KeyFile, ...]:
+    """Make a key of each of these algorithms and say what it is used for.
+
+    The first usable key of an algorithm signs at once. Beside one that signs, the new one is only
+    published: state.toml is written where there is none; one that stands there already is the
+    owner's and stays as it is. Raises KeysUnusable as `listing` and `create` do.
+    """
+    there = listing(directory) if directory.is_dir() else ()
+    state = directory / STATE
+    signing = [] if state.exists() else [file for file in there if _signs(file)]
+    if signing:  # before the key is there: a crawl that is running would sign with the newest
+        _sign_with(state, signing)
+    made = {create(directory, name) for name in names}
+    if signing:
+        held = {file.algorithm for file in signing}
+        new = [file for file in listing(directory) if file.path in made]
+        if first := [file for file in new if file.algorithm not in held]:
+            _sign_with(state, [*signing, *first])
+    return tuple(file for file in listing(directory) if file.path in made)
+
+
+def _signs(file: KeyFile) -> bool:
+    """Whether requests can be signed with it: what everybody has signs for nobody."""
+    usable = file.key is not None and not keys.is_published_test_key(file.keyid)
+    return usable and file.standing is Standing.SIGNING
+
+
+def _sign_with(state: Path, signing: Iterable[KeyFile]) -> None:
+    """Write a state.toml that has these sign, whole at any moment."""
+    lines = "".join(f'  "{file.keyid}",  # {file.algorithm.name}\n' for file in signing)
+    text = (
+        "# What each key is used for, by its thumbprint. A key that is not named is published.\n"
+        f"signing = [\n{lines}]\nretired = []  # neither sign nor are published\n"
+    )
+    beside = state.with_suffix(".new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.rename(state)
+    except OSError as error:
+        raise KeysUnusable(
+            state, f"cannot be written: {error.strerror}", "make the folder writable"
+        ) from error
+
+
 def _files(directory: Path) -> Iterator[tuple[Path, Algorithm, int]]:
     named = [(f"{algorithm.name}-", algorithm) for algorithm in algorithms.TABLE]
     try:
@@ -164,7 +209,11 @@ def _with_standing(found: list[KeyFile], state: Path) -> tuple[KeyFile, ...]:
     known = {file.keyid for file in found}
     for keyid in stated:
         if keyid not in known:
-            raise KeysUnusable(state, f"names the key {keyid!r}, of which there is no file")
+            raise KeysUnusable(
+                state,
+                f"names the key {keyid!r}, of which there is no file",
+                "take it out of there, or bring its file back",
+            )
     standing = tuple(
         replace(file, standing=stated.get(file.keyid, Standing.PUBLISHED)) for file in found
     )
