@@ -60,14 +60,16 @@ def test_the_access_log_says_what_was_asked_and_when(serve: Serve) -> None:
     with serve(TWO_SITES) as server:
         ask(server, "/robots.txt", "127.0.0.2", fields)
         ask(server, "/nothing?here=1")
-        served, refused = server.requests(at_least=2)
+        asked = {one.target: one for one in server.requests(at_least=2)}  # two workers, any order
+        served, refused = asked["/robots.txt"], asked["/nothing?here=1"]
 
-    assert (served.address, served.target, served.status) == ("127.0.0.2", "/robots.txt", 200)
+    assert (served.address, served.status) == ("127.0.0.2", 200)
     assert served.http_signature_input == fields["Signature-Input"]
     assert served.http_user_agent == fields["User-Agent"]
     assert served.request_length > 100
-    assert (refused.target, refused.status) == ("/nothing?here=1", 404)
-    assert served.began <= served.msec <= refused.msec
+    assert (refused.address, refused.status) == ("127.0.0.1", 404)
+    assert served.began <= served.msec
+    assert served.began <= refused.msec
 
 
 @each_server
