@@ -129,7 +129,9 @@ class OriginSettings(_Event, frozen=True, kw_only=True, tag="origin-settings"):
 class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     """One request left this machine (or was about to), and this is what became of it.
 
-    `at` is when it began. Sizes are bytes, times seconds unless the name says otherwise.
+    One without `labels` never left: nothing leaves unsigned, so it is not among the requests that
+    are counted. `at` is when it began. Sizes are bytes, times seconds unless the name says
+    otherwise.
     """
 
     id: str
@@ -146,7 +148,7 @@ class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
 
     profile: ProfileName | None = None
     profile_reason: str = ""
-    labels: tuple[str, ...] = ()  # the signatures that it carried, in order
+    labels: tuple[str, ...] = ()  # the signatures that it carried, in order; none: it never left
     without: Without | None = None  # why sig2 is not among them
     second_tag: str | None = None
     header_bytes: int = 0  # request line and all fields, as sent
@@ -184,6 +186,11 @@ class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     body_bytes: int = 0  # decoded
     wire_bytes: int = 0
     unchanged: bool = False  # 304, or the digest that we knew
+
+    @property
+    def left(self) -> bool:
+        """Whether it is a request at all, or stayed here for want of an address or a connection."""
+        return bool(self.labels)
 
 
 class Skipped(_Event, frozen=True, kw_only=True, tag="skipped"):

@@ -26,6 +26,7 @@ from crawler.events import (
     OriginSettings,
     RunFinished,
     RunStarted,
+    Stage,
     Standing,
     StateRebuilt,
     Why,
@@ -38,6 +39,7 @@ from crawler.fetch.lock import RunLock
 from crawler.fetch.middleware import Seen
 from crawler.fetch.store import Store
 from crawler.hosts import Hosts, located
+from crawler.polite import address
 from crawler.polite.itinerary import Itinerary
 from crawler.settings import Origin, Second, Settings
 from crawler.world import Clock, RealWorld, followed
@@ -179,11 +181,16 @@ class _Hearing:
         self.requests = 0
         self.attention: list[str] = []
         self._told = told
+        self._barred: set[str] = set()
 
     def hear(self, event: Event) -> None:
         match event:
             case FetchRecord():
-                self.requests += 1
+                self.requests += event.left
+                if event.stage is Stage.ADDRESS and event.origin not in self._barred:
+                    self._barred.add(event.origin)
+                    told = address.advised(event.detail)
+                    self.attention.append(f"{event.origin}: not asked ({told})")
             case Standing(why=Why() as why):
                 self.attention.append(f"{event.origin}: {why} ({event.detail})")
             case Deferred(why=Why.CRAWL_DELAY | Why.ROBOTS_ELSEWHERE as why):

@@ -141,7 +141,7 @@ def check_stopped(somebody: Operator, ended: Ended, number: signal.Signals) -> N
     *before, last = whole(somebody)
     assert isinstance(last, RunFinished)
     assert last.stopped
-    assert last.requests == sum(isinstance(event, FetchRecord) for event in before)
+    assert last.requests == sum(isinstance(event, FetchRecord) and event.left for event in before)
     assert ended.code == 128 + number
     assert ended.said == (
         f"crawl: error: the refresh was stopped by {number.name} before its end\n"

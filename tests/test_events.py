@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec import inspect as types
+from records import record
+from watched import failed
 
 from crawler import events
-from crawler.events import Event, EventUnreadable, FetchRecord, Outcome, RunFinished
+from crawler.events import Event, EventUnreadable, FetchRecord, Outcome, RunFinished, Stage
 
 KINDS: tuple[type[Struct], ...] = get_args(Event)
 WHOLE = st.integers(-(2**63), 2**63 - 1)
@@ -148,6 +150,19 @@ def test_what_is_as_usual_is_not_written() -> None:
     assert events.encode(event) == (
         b'{"event":"run-finished","at":1.5,"run":"r1","requests":3,"elapsed":2.0,"cpu":0.5}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "left"),
+    [
+        pytest.param(record(), True, id="answered"),
+        pytest.param(failed(stage=Stage.STALE_CONNECTION), True, id="into a dead connection"),
+        pytest.param(failed(stage=Stage.DNS, labels=()), False, id="no such name"),
+        pytest.param(failed(outcome=Outcome.CANCELLED, labels=()), False, id="ended before"),
+    ],
+)
+def test_what_left_carried_a_signature(one: FetchRecord, left: bool) -> None:
+    assert one.left is left
 
 
 def test_a_record_of_the_first_version_reads_with_defaults() -> None:

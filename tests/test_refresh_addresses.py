@@ -10,9 +10,8 @@ from capture import CapturingServer, capturing
 from crawling import Ended, Operator
 from scripted import moved, page, site
 
-from crawler.events import Deferred, FetchRecord, Kind, Outcome, Skipped, Stage, Why
+from crawler.events import Deferred, FetchRecord, Kind, Outcome, RunFinished, Skipped, Stage, Why
 
-TRIES: Final = 3
 DECIMAL: Final = 127 << 24 | 2  # 127.0.0.2 in another spelling
 METADATA: Final = "http://169.254.169.254/"
 ANOTHER: Final = "http://169.254.170.2/latest/"
@@ -83,7 +82,7 @@ def test_a_refused_address_is_a_record_of_nothing_sent(
 ) -> None:
     records = [one for one in world.records(name) if not one.via]
 
-    assert [one.kind for one in records] == [Kind.ROBOTS] * TRIES
+    assert [one.kind for one in records] == [Kind.ROBOTS]
     assert {(one.outcome, one.stage) for one in records} == {(Outcome.NOT_SENT, Stage.ADDRESS)}
     assert {one.detail for one in records} == {detail}
     assert {(one.labels, one.header_bytes, one.address) for one in records} == {((), 0, None)}
@@ -91,12 +90,32 @@ def test_a_refused_address_is_a_record_of_nothing_sent(
 
 @pytest.mark.parametrize(("name", "detail"), REFUSED)
 def test_and_the_origins_turn_ends_with_it(world: World, name: str, detail: str) -> None:
-    assert {one.why for one in world.operator.logged(Deferred, name)} == {Why.ROBOTS_UNREACHABLE}
+    told = {one.why: one.detail for one in world.operator.logged(Deferred, name)}
+
+    assert told.keys() == {Why.ROBOTS_UNREACHABLE}
+    remedy = "allow_private = true admits it" if "loopback" in detail else "nothing admits it"
+    assert told[Why.ROBOTS_UNREACHABLE].endswith(f"/robots.txt: {detail}; {remedy}")
+
+
+@pytest.mark.parametrize(("name", "detail"), REFUSED)
+def test_the_operator_is_told_once_and_what_would_help(
+    world: World, name: str, detail: str
+) -> None:
+    (said,) = [line for line in world.ended.said.splitlines() if f" {name}: " in line]
+
+    assert world.ended.code == 3
+    assert said.startswith(f"crawl: attention: {name}: not asked ({detail}; ")
 
 
 @pytest.mark.parametrize("name", ["closed", "named", "any"])
 def test_no_server_behind_one_hears_of_us(world: World, name: str) -> None:
     assert world.doors[name].requests == []
+
+
+def test_the_run_counts_as_requests_what_the_servers_heard(world: World) -> None:
+    (finished,) = world.operator.logged(RunFinished)
+
+    assert finished.requests == sum(len(door.requests) for door in world.doors.values())
 
 
 def test_a_redirect_to_an_origin_without_that_word_ends_at_the_address(world: World) -> None:
