@@ -13,6 +13,7 @@ from crawler.events import (
     FetchRecord,
     Internal,
     Kind,
+    Outcome,
     RobotsRead,
     Skipped,
     Stage,
@@ -164,6 +165,28 @@ async def test_a_robots_txt_that_cannot_be_read_allows_nothing(stage: Stage) -> 
 
     assert world.urls(Kind.PAGE) == []
     assert whys(world) == [Why.ROBOTS_UNREACHABLE]
+
+
+async def test_a_refused_address_is_not_tried_again_whatever_copy_there_is() -> None:
+    world = ImaginedWorld({"one.example": site()})
+    one = origin(politeness=Politeness(unreachable_robots=Unreachable.LAST_GOOD))
+    await refresh(world, one)
+    await world.sleep_until(world.now() + 2 * 86400.0)
+    world.asked.clear()
+    world.sites["one.example"] = lambda task: answered(
+        task,
+        status=None,  # type: ignore[arg-type]
+        outcome=Outcome.NOT_SENT,
+        stage=Stage.ADDRESS,
+        detail="10.0.0.1 is private",
+    )
+
+    await refresh(world, one)
+
+    assert world.urls() == [ROBOTS]
+    assert whys(world) == [Why.ROBOTS_UNREACHABLE]
+    (deferred,) = world.of(Deferred)
+    assert deferred.detail == f"{ROBOTS}: 10.0.0.1 is private; allow_private = true admits it"
 
 
 @pytest.mark.parametrize("status", [404, 410])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.polite.address import Refusal, admits, refusal
+from crawler.polite.address import Refusal, admits, barred, refusal
 from crawler.polite.target import Target, sendable
 
 ASKED = [
@@ -200,3 +200,23 @@ def at(url: str) -> Target:
 )
 def test_a_word_for_one_host_and_port_is_for_no_other(asked: str, admitted: bool) -> None:
     assert admits(at("http://intranet:8080/docs/"), at(asked)) is admitted
+
+
+@pytest.mark.parametrize(
+    ("url", "admitted", "told"),
+    [
+        ("http://127.0.0.1/", False, "127.0.0.1 is loopback; allow_private = true admits it"),
+        ("http://[fd00::1]:81/", False, "fd00::1 is private; allow_private = true admits it"),
+        ("http://127.0.0.1/", True, None),
+        ("http://169.254.169.254/", True, "169.254.169.254 is metadata; nothing admits it"),
+        ("http://8.8.8.8/", False, None),
+        ("http://localhost/", False, None),
+    ],
+)
+def test_an_origin_at_an_address_that_is_not_asked_is_known_before_it_is_asked(
+    url: str, admitted: bool, told: str | None
+) -> None:
+    home = sendable(url)
+    assert isinstance(home, Target)
+
+    assert barred(home, admitted=admitted) == told

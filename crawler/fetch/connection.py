@@ -157,7 +157,7 @@ def _checked_socket(info: AddrInfoType) -> socket.socket:
 
 def _check(host: str, flight: Flight) -> None:
     if (refusal := address.refusal(host, admitted=flight.admitted)) is not None:
-        flight.refused = f"{host} is {refusal}"
+        flight.refused = address.said(host, refusal)
         raise AddressRefused(flight.refused)
 
 

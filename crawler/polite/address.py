@@ -121,6 +121,28 @@ def refusal(address: str, *, admitted: bool) -> Refusal | None:
     return None if admitted and found in _ADMISSIBLE else found
 
 
+def said(address: str, found: Refusal) -> str:
+    """Why `address` was not asked, as records have it."""
+    return f"{address} is {found}"
+
+
+def advised(told: str) -> str:
+    """What `said` told, and what the operator can do about it."""
+    admissible = told.rpartition(" is ")[2] in _ADMISSIBLE
+    return f"{told}; {'allow_private = true admits it' if admissible else 'nothing admits it'}"
+
+
+def barred(home: Target, *, admitted: bool) -> str | None:
+    """Why an origin whose URL names an address can never be asked, and what to do; else None.
+
+    What a name leads to shows when it is asked. `admitted` is as for `refusal`.
+    """
+    found = refusal(home.host, admitted=admitted)
+    if found is None or found is Refusal.UNREADABLE:
+        return None
+    return advised(said(home.host, found))
+
+
 def admits(home: Target, asked: Target) -> bool:
     """Whether `allow_private` of the origin at `home` speaks for `asked`: same host, same port."""
     return (home.host, home.port) == (asked.host, asked.port)

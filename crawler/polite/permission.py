@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from crawler.events import Arm, FetchRecord, Kind, RobotsRead, Stage, Why
-from crawler.polite import robots, target
+from crawler.polite import address, robots, target
 from crawler.polite.frontier import Fetched, FetchTask, RobotsCopy
 from crawler.settings import Origin, Unreachable
 
@@ -157,6 +157,10 @@ class Permission:
         self, record: FetchRecord, now: float
     ) -> tuple[RobotsCopy | None, RobotsRead | None]:
         self._tries += 1
+        if record.stage is Stage.ADDRESS:  # nothing left, and the next try would not either
+            told = f"{record.url}: {address.advised(record.detail)}"
+            self.refused = (Why.ROBOTS_UNREACHABLE, told)
+            return None, None
         good = self.copy
         if (
             self.origin.politeness.unreachable_robots is Unreachable.LAST_GOOD
