@@ -38,7 +38,7 @@ def keys() -> tuple[PrivateKey, PrivateKey]:
 
 @pytest.fixture
 async def site(keys: tuple[PrivateKey, PrivateKey]) -> AsyncIterator[str]:
-    found = publish.documents(settings(), [key.public_key for key in keys])
+    found = publish.documents(settings(), [key.public_key for key in keys], [keys[0].keyid])
     app = publish.application(
         lambda: found, lambda: keys[:1], authority=AUTHORITY, wall=lambda: WALL
     )
@@ -155,7 +155,7 @@ async def test_nothing_else_is_there(site: str) -> None:
 def test_a_combined_set_holds_both_keys_ed25519_first(
     keys: tuple[PrivateKey, PrivateKey], asked: Settings
 ) -> None:
-    found = publish.documents(asked, [key.public_key for key in keys])
+    found = publish.documents(asked, [key.public_key for key in keys], [])
 
     listed = msgspec.json.decode(found[directory.WELL_KNOWN].body)["keys"]
     assert [key["kty"] for key in listed] == ["OKP", "AKP"]

@@ -4,7 +4,7 @@ Documents are values; the application below only hands them out. Private members
 document, since only public keys come in.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from urllib.parse import urlsplit
 
@@ -36,9 +36,12 @@ class Document(Struct, frozen=True, kw_only=True):
         return f'"{sha256(self.body).hexdigest()[:32]}"'
 
 
-def documents(settings: Settings, keys: Sequence[PublicKey]) -> dict[str, Document]:
-    """Every path that we publish; the active keys of each algorithm come first in `keys`.
+def documents(
+    settings: Settings, keys: Sequence[PublicKey], signing: Collection[str]
+) -> dict[str, Document]:
+    """Every path that we publish; `signing` are the identifiers of the keys that sign now.
 
+    Those come first in `keys`, for receivers that look at one key only.
     The Ed25519 set stands at the well-known path and at `/` (for the `bridge` profile), the AKP
     keys in a set of their own unless `publish.combined` or the `published` profile wants both.
     """
@@ -55,7 +58,7 @@ def documents(settings: Settings, keys: Sequence[PublicKey]) -> dict[str, Docume
         PQ_KEYS: Document(media_type=JWK_SET, body=directory.key_set(second)),
         "/bot": Document(
             media_type="text/html; charset=utf-8",
-            body=page.bot(settings, classical, second, pq_keys=PQ_KEYS).encode(),
+            body=page.bot(settings, classical, second, signing=signing, pq_keys=PQ_KEYS).encode(),
         ),
     }
 

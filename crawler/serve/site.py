@@ -4,11 +4,13 @@ import asyncio
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from aiohttp import web
 
 from crawler.fetch import keyfiles
+from crawler.fetch.keyfiles import Standing
 from crawler.problems import Problem
 from crawler.serve import publish
 from crawler.settings import Settings
@@ -33,23 +35,30 @@ class PublishedKeys:
         self._looked = time.monotonic()
 
     def current(self) -> Sequence[PrivateKey]:
+        """The keys."""
+        self._look()
+        return [key for key, _ in self._kept]
+
+    def documents(self, settings: Settings) -> dict[str, publish.Document]:
+        """What is published with them."""
+        self._look()
+        signing = [key.keyid for key, standing in self._kept if standing is Standing.SIGNING]
+        return publish.documents(settings, [key.public_key for key, _ in self._kept], signing)
+
+    def _look(self) -> None:
         if time.monotonic() - self._looked >= _LOOK_EVERY:
             self._looked = time.monotonic()
-            try:
+            with suppress(keyfiles.KeysUnusable):
                 self._kept = self._read()
-            except keyfiles.KeysUnusable:
-                return self._kept
-        return self._kept
 
-    def _read(self) -> list[PrivateKey]:
+    def _read(self) -> list[tuple[PrivateKey, Standing]]:
         files = sorted(
-            keyfiles.listing(self._folder),
-            key=lambda file: file.standing is not keyfiles.Standing.SIGNING,
+            keyfiles.listing(self._folder), key=lambda file: file.standing is not Standing.SIGNING
         )
         return [
-            file.key
+            (file.key, file.standing)
             for file in files
-            if file.key is not None and file.standing is not keyfiles.Standing.RETIRED
+            if file.key is not None and file.standing is not Standing.RETIRED
         ]
 
 
@@ -57,7 +66,7 @@ async def run(settings: Settings, host: str, port: int) -> None:
     """Publish until SIGINT or SIGTERM. Raises KeysUnusable, AddressUnusable."""
     keys = PublishedKeys(settings.keys_directory)
     app = publish.application(
-        lambda: publish.documents(settings, [key.public_key for key in keys.current()]),
+        lambda: keys.documents(settings),
         keys.current,
         authority=publish.home_authority(settings),
         wall=time.time,
