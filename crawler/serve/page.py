@@ -114,8 +114,8 @@ def _refusals(manners: Sequence[Politeness]) -> str:
     ]
     return f"""<code>Retry-After</code> with a 429 or 503 is waited for up to {_span(ceiling)}.
 After {REFUSALS_TOLERATED} answers in a row of 401, 403 or 451, or {FAILURES_TOLERATED} failures in
-a row, we stay away for {", then ".join(away)}; an answer that our second signature may have caused counts
-only when the same request without it was refused, too."""
+a row, we stay away for {", then ".join(away)}; an answer that our second signature may have caused
+counts only when the same request without it was refused, too."""
 
 
 def _recipe(settings: Settings) -> str:
