@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from crawler import events
-from crawler.events import Event, Outcome, Why, Without
+from crawler.events import Event, Why, Without
 from crawler.fetch import logbook
 from crawler.watch import analysis
 from crawler.watch.findings import Findings, OriginFindings, VerdictState
@@ -152,7 +152,11 @@ def test_controls_and_the_reasons_for_one_label(whole: Findings) -> None:
     assert (of(whole, "guarded").controls, of(whole, "guarded").controls_passed) == (3, 0)
     assert of(whole, "tight").without == {Without.CONTROL: 1, Without.ROBOTS_CONTROL: 1}
     assert of(whole, "cloudy").without == {Without.PROFILE: 3}
-    assert of(whole, "lone").not_sent_by == {Outcome.INTERNAL: 1, Outcome.NOT_SENT: 1}
+    assert of(whole, "lone").not_sent_by == {"header-limit": 1, "internal": 1}
+    assert of(whole, "lone").not_sent_details == {
+        "header-limit": "1101 bytes of head even with sig1 alone, 1024 are allowed",
+        "internal": "KeyError at client.py:210",
+    }
 
 
 def test_what_holds_as_the_log_ends(whole: Findings) -> None:

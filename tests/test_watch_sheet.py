@@ -1,5 +1,7 @@
 """The sentences of the report."""
 
+import re
+
 import pytest
 from records import record
 from watched import ONE, Bad, failed
@@ -97,16 +99,32 @@ def test_a_suspicious_answer_is_told_with_its_cause_and_the_controls() -> None:
 
 def test_what_the_tables_do_not_show_stands_in_one_line() -> None:
     said = text(
-        failed(stage=Stage.CONNECT),
-        failed(outcome=Outcome.NOT_SENT),
+        failed(stage=Stage.FIRST_BYTE),
+        failed(outcome=Outcome.INTERNAL, labels=()),
         record(outcome=Outcome.TOO_BIG),
         record(outcome=Outcome.CANCELLED),
     )
 
     assert (
-        "\n  one: no whole answer: connect 1; never left: not-sent 1; "
+        "\n  one: no whole answer: first-byte 1; never left: internal 1; "
         "not read, for size or type: 1; cut off by the end of a run: 1\n"
     ) in said
+
+
+def test_what_never_left_says_why_and_is_counted_apart() -> None:
+    inside = failed(
+        outcome=Outcome.NOT_SENT, stage=Stage.ADDRESS, detail="127.0.0.1 is loopback", labels=()
+    )
+    nameless = failed(stage=Stage.DNS, detail="no such name", labels=())
+    said = text(inside, inside, inside, nameless, record())
+
+    assert "\n  one: never left: address 3 (127.0.0.1 is loopback), dns 1 (no such name)\n" in said
+    assert re.search(r"\n  one +1 +1 +0 +0 +0 +0 +0 +4\n", said)
+    assert "1 request to 1 origin in 0 runs; 1 with both labels, 0 with one; 4 more never" in said
+
+
+def test_where_all_left_nothing_is_said_of_it() -> None:
+    assert "more never left" not in text(record())
 
 
 def test_an_origin_with_nothing_of_note_is_not_listed() -> None:

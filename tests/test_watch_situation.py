@@ -51,10 +51,11 @@ def test_a_request_after_that_ends_the_hold() -> None:
     assert found.hold() is None
 
 
-def test_a_request_that_never_left_does_not() -> None:
+@pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.FAILED])
+def test_a_request_that_never_left_does_not(outcome: Outcome) -> None:
     found = Situation()
     found.defer(PUT_OFF)
-    found.ask(failed(at=901.0, outcome=Outcome.NOT_SENT))
+    found.ask(failed(at=901.0, outcome=outcome, labels=()))
 
     assert found.hold() is not None
     assert found.last is None
@@ -80,7 +81,9 @@ def test_a_setting_pins_the_verdict(sig2: Second) -> None:
     ("records", "reason"),
     [
         ([], "nothing was asked"),
+        ([failed(labels=())], "nothing was asked"),
         ([record(labels=BOTH)], "both labels are sent"),
+        ([record(labels=BOTH), failed(labels=())], "both labels are sent"),
         (
             [record(labels=BOTH), record(labels=ONE, without=Without.CONTROL)],
             "both labels are sent",

@@ -47,7 +47,7 @@ def tally(*records: FetchRecord) -> OriginFindings:
         (record(status=999), "failed"),
         (record(status=101), "failed"),
         (record(status=200, outcome=Outcome.FAILED, stage=Stage.BODY), "failed"),
-        (failed(stage=Stage.CONNECT), "failed"),
+        (failed(stage=Stage.FIRST_BYTE), "failed"),
         (failed(), "failed"),
         (record(outcome=Outcome.ANSWERED, status=None), "failed"),
         (record(status=200, outcome=Outcome.CANCELLED), "cancelled"),
@@ -61,12 +61,43 @@ def test_a_request_that_left_is_counted_once(answer: FetchRecord, counted: str) 
     assert {name: getattr(found, name) for name in CLASSES if getattr(found, name)} == {counted: 1}
 
 
-@pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.INTERNAL])
-def test_what_never_left_is_no_request(outcome: Outcome) -> None:
-    found = tally(failed(outcome=outcome, header_bytes=9000, waited=5.0))
+@pytest.mark.parametrize(
+    ("unsent", "reason"),
+    [
+        ({"outcome": Outcome.NOT_SENT, "stage": Stage.ADDRESS}, "address"),
+        ({"outcome": Outcome.NOT_SENT}, "not-sent"),
+        ({"outcome": Outcome.INTERNAL}, "internal"),
+        ({"outcome": Outcome.CANCELLED}, "cancelled"),
+        ({"stage": Stage.DNS}, "dns"),
+        ({"stage": Stage.CONNECT, "without": Without.PROFILE}, "connect"),
+    ],
+    ids=["address", "no stage", "our own mistake", "the end of a run", "name", "connection"],
+)
+def test_what_never_left_is_no_request(unsent: dict[str, object], reason: str) -> None:
+    found = tally(failed(**unsent, labels=(), waited=5.0, sign_us=700.0))
 
-    assert (found.requests, found.not_sent, found.not_sent_by) == (0, 1, {outcome: 1})
-    assert (found.header_bytes, found.waited, found.single) == (0, 0.0, 0)
+    assert (found.requests, found.not_sent, found.not_sent_by) == (0, 1, {reason: 1})
+    assert {name: getattr(found, name) for name in CLASSES if getattr(found, name)} == {}
+    assert (found.single, found.without, found.failures) == (0, {}, {})
+    assert (found.waited, found.sign_cpu_ms, found.last_request) == (0.0, 0.0, None)
+
+
+def test_our_own_mistake_after_a_request_left_is_a_request_that_failed() -> None:
+    found = tally(failed(outcome=Outcome.INTERNAL, labels=BOTH))
+
+    assert (found.requests, found.failed, found.not_sent) == (1, 1, 0)
+
+
+def test_what_kept_requests_here_is_told_as_it_was_said_last() -> None:
+    found = tally(
+        failed(stage=Stage.DNS, detail="no such name", labels=()),
+        failed(stage=Stage.ADDRESS, detail="127.0.0.1 is loopback", labels=()),
+        failed(stage=Stage.ADDRESS, detail="10.0.0.1 is private", labels=()),
+        failed(stage=Stage.TLS, labels=()),
+    )
+
+    assert list(found.not_sent_by.items()) == [("address", 2), ("dns", 1), ("tls", 1)]
+    assert found.not_sent_details == {"address": "10.0.0.1 is private", "dns": "no such name"}
 
 
 @given(
@@ -204,14 +235,14 @@ def test_statuses_and_failures_are_told_apart() -> None:
         record(status=200),
         record(status=500),
         record(status=500),
-        failed(stage=Stage.CONNECT),
-        failed(stage=Stage.DNS),
-        failed(stage=Stage.DNS),
+        failed(stage=Stage.FIRST_BYTE),
+        failed(stage=Stage.DEADLINE),
+        failed(stage=Stage.DEADLINE),
         failed(),
     )
 
     assert found.statuses == {"200": 1, "500": 2}
-    assert list(found.failures.items()) == [("dns", 2), ("connect", 1), ("failed", 1)]
+    assert list(found.failures.items()) == [("deadline", 2), ("failed", 1), ("first-byte", 1)]
 
 
 def test_what_was_not_asked_and_what_else_befell_is_counted() -> None:

@@ -118,7 +118,7 @@ class Analysis:
                 self._unreadable(line)
 
     def fetched(self, record: FetchRecord) -> None:
-        """Take in one more request."""
+        """Take in one more request, or what never left."""
         tally = self._tallies.get(record.origin) or self._tally(record.origin)
         at = record.at
         self._last = at

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from crawler.events import Outcome, Why, Without
+from crawler.events import Why, Without
 from crawler.watch.patterns import Sight
 
 
@@ -67,6 +67,8 @@ class Recommendation(Struct, frozen=True, kw_only=True):
 class Counts(Struct, frozen=True, kw_only=True):
     """What became of requests, and what they cost. Counts of several origins can be added up.
 
+    A request is what left this machine, as `FetchRecord.left` says; what never left is counted in
+    `not_sent` and nowhere else.
     Each request that left is exactly one of ok, not_modified, redirected, missing, refused, failed
     and cancelled.
     """
@@ -81,7 +83,7 @@ class Counts(Struct, frozen=True, kw_only=True):
     refused: int = 0  # any other 4xx
     failed: int = 0  # 5xx, or no whole answer
     cancelled: int = 0  # by the end of the run
-    not_sent: int = 0  # never left, so not among `requests`
+    not_sent: int = 0  # never left: for want of an address, a name, a connection, or room
     unread: int = 0  # of ok: too big, or of a type that is not read
     unchanged: int = 0  # 304, or the body that we knew
     dual: int = 0  # requests with both labels
@@ -109,7 +111,8 @@ class OriginFindings(Counts, frozen=True, kw_only=True):
     statuses: dict[str, int]
     failures: dict[str, int]  # requests without a whole answer, by the stage that they reached
     without: dict[Without, int]  # why requests carried one label
-    not_sent_by: dict[Outcome, int]
+    not_sent_by: dict[str, int]  # by the stage that ended it, else the outcome
+    not_sent_details: dict[str, str]  # what the last one of each of these said
     waits: dict[Why, float]  # what `waited` was for
     largest_head: int
     longest_line: int

@@ -81,7 +81,17 @@ def _tables(findings: Findings) -> tuple[Table, ...]:
     return (
         Table(
             title="Answers",
-            head=("origin", "requests", "2xx", "304", "3xx", "404/410", "refused", "failed"),
+            head=(
+                "origin",
+                "requests",
+                "2xx",
+                "304",
+                "3xx",
+                "404/410",
+                "refused",
+                "failed",
+                "never left",
+            ),
             rows=tuple(_answers(origin) for origin in origins),
             total=_answers(all_) if all_ else None,
         ),
@@ -119,6 +129,7 @@ def _answers(counts: Counts) -> tuple[str, ...]:
         counts.missing,
         counts.refused,
         counts.failed,
+        counts.not_sent,
     )
     return (counts.name, *(f"{number:,}" for number in numbers))
 
@@ -177,7 +188,7 @@ def _details(origins: tuple[OriginFindings, ...]) -> Iterator[str]:
             ("no whole answer", _list(origin.failures)),
             ("URLs not asked", _list(origin.skipped)),
             ("one label", _list(origin.without)),
-            ("never left", _list(origin.not_sent_by)),
+            ("never left", _unsent(origin)),
             ("not read, for size or type", _list({"": origin.unread})),
             ("cut off by the end of a run", _list({"": origin.cancelled})),
             ("cut off by a crash", _list({"": origin.interrupted})),
@@ -189,6 +200,15 @@ def _details(origins: tuple[OriginFindings, ...]) -> Iterator[str]:
 
 def _list(counts: Mapping[_Name, int]) -> str:
     return ", ".join(f"{name} {count:,}".lstrip() for name, count in counts.items() if count)
+
+
+def _unsent(origin: OriginFindings) -> str:
+    """What kept requests here, with what was said about it last."""
+    said = origin.not_sent_details
+    return ", ".join(
+        f"{why} {count:,}" + (f" ({said[why]})" if why in said else "")
+        for why, count in origin.not_sent_by.items()
+    )
 
 
 def _crawl(findings: Findings) -> Iterator[str]:
@@ -207,10 +227,11 @@ def _unreadable(findings: Findings) -> Iterator[str]:
 
 def _summary(findings: Findings) -> Iterator[str]:
     totals = findings.totals
+    unsent = f"; {totals.not_sent:,} more never left" if totals.not_sent else ""
     yield (
         f"{_times(totals.requests, 'request')} to {_times(totals.origins, 'origin')} "
         f"in {_times(totals.runs, 'run')}; {totals.dual:,} with both labels, "
-        f"{totals.single:,} with one"
+        f"{totals.single:,} with one" + unsent
     )
     cpu = totals.sign_cpu_ms / 1000
     whole = totals.runs == totals.runs_ended and totals.cpu > 0

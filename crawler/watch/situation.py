@@ -1,10 +1,9 @@
 """What is in force for an origin as the log ends: settings, a hold, and whether sig2 goes there."""
 
-from crawler.events import Deferred, FetchRecord, OriginSettings, Outcome, Standing, Why, Without
+from crawler.events import Deferred, FetchRecord, OriginSettings, Standing, Why, Without
 from crawler.settings import Second
 from crawler.watch.findings import Hold, Verdict, VerdictState
 
-_NEVER_LEFT = frozenset((Outcome.NOT_SENT, Outcome.INTERNAL))
 _CONTROLS = frozenset((Without.CONTROL, Without.ROBOTS_CONTROL))
 _ALONE = {
     Without.SETTING: "the setting was sig2 = never",
@@ -28,7 +27,7 @@ class Situation:
 
     def ask(self, record: FetchRecord) -> None:
         """Take note of a request."""
-        if record.outcome not in _NEVER_LEFT:
+        if record.left:
             self.last = record
             if record.without is None or record.without not in _CONTROLS:
                 self.telling = record

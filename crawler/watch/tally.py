@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 EXAMPLES = 3
 _ANSWERED, _CANCELLED = Outcome.ANSWERED, Outcome.CANCELLED
 _UNREAD = frozenset((Outcome.TOO_BIG, Outcome.WRONG_TYPE))
-_NEVER_LEFT = frozenset((Outcome.NOT_SENT, Outcome.INTERNAL))
 _ROBOTS = Kind.ROBOTS
 _DELAY = Why.DELAY
 _MISSING = (404, 410)
@@ -57,6 +56,7 @@ class Tally:
         "_longest_line",
         "_name",
         "_not_sent",
+        "_not_sent_details",
         "_robots",
         "_robots_changes",
         "_sights",
@@ -76,7 +76,8 @@ class Tally:
         self._name = name
         self._statuses: defaultdict[int, int] = defaultdict(int)
         self._failures: dict[str, int] = {}
-        self._not_sent: dict[Outcome, int] = {}
+        self._not_sent: dict[str, int] = {}
+        self._not_sent_details: dict[str, str] = {}
         self._without: dict[Without, int] = {}
         self._waits: defaultdict[Why, float] = defaultdict(float)
         self._skipped: dict[Why, int] = {}
@@ -91,13 +92,13 @@ class Tally:
         self._interrupted = self._robots_changes = 0
 
     def add(self, record: FetchRecord) -> None:
-        """Count one request."""
-        status, outcome = record.status, record.outcome
-        if outcome is _ANSWERED and status is not None:
-            self._statuses[status] += 1
-        elif outcome in _NEVER_LEFT:
-            _count(self._not_sent, outcome)
+        """Count one request, or what was to be one and never left."""
+        if not record.left:
+            self._add_unsent(record)
             return
+        status = record.status
+        if record.outcome is _ANSWERED and status is not None:
+            self._statuses[status] += 1
         else:
             self._add_rest(record)
         situation = self.situation
@@ -129,6 +130,12 @@ class Tally:
             self._latencies.add(record.first_byte)
         if status is None or status >= 400 or record.refusal or record.fields:
             self._look(record)  # all others are fine
+
+    def _add_unsent(self, record: FetchRecord) -> None:
+        reason = str(record.stage or record.outcome)
+        _count(self._not_sent, reason)
+        if record.detail:
+            self._not_sent_details[reason] = record.detail
 
     def _add_rest(self, record: FetchRecord) -> None:
         """Count a request that left and has no whole, wanted answer."""
@@ -188,6 +195,7 @@ class Tally:
             failures=_falling(self._failures),
             without=_falling(self._without),
             not_sent_by=_falling(self._not_sent),
+            not_sent_details=dict(sorted(self._not_sent_details.items())),
             waits={why: round(self._waits[why], 3) for why in sorted(self._waits)},
             largest_head=self._largest_head,
             longest_line=self._longest_line,
