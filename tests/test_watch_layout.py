@@ -110,10 +110,32 @@ def test_a_terminal_with_colours_gets_the_same_text() -> None:
     assert ESCAPE.sub("", coloured) == layout.on(Terminal(80, False), [TABLE, LISTING])
 
 
-def test_a_table_keeps_to_the_width_and_a_sentence_is_left_to_the_terminal() -> None:
-    long = "https://one.example/" + "x" * 100
-    text = layout.on(Terminal(40, False), [table(long), Listing(title="L", lines=(long,))])
-    lines = text.splitlines()
+def test_a_table_keeps_to_the_width() -> None:
+    text = layout.on(Terminal(40, False), [table("https://one.example/" + "x" * 100)])
 
-    assert f"  {long}" in lines
-    assert max(len(line) for line in lines if line != f"  {long}") <= 40
+    assert max(len(line) for line in text.splitlines()) <= 40
+
+
+def test_a_sentence_wraps_between_words_and_what_belongs_to_it_is_indented() -> None:
+    url = "https://one.example/" + "x" * 40
+    line = f"one: size-sure 1 of 3; last {url} (as from lighttpd, Jetty, Tomcat)"
+    listing = Listing(title="Suspicious", lines=(line, "two: nothing", ""))
+
+    assert layout.on(Terminal(40, False), [listing]) == (
+        "Suspicious\n"
+        "  one: size-sure 1 of 3; last\n"
+        f"    {url}\n"
+        "    (as from lighttpd, Jetty, Tomcat)\n"
+        "  two: nothing\n"
+        "  \n"
+        "\n"
+    )
+    assert f"  {line}\n" in layout.plain([listing])
+
+
+@given(st.lists(st.text("abc-:/", min_size=1, max_size=16), min_size=1), st.integers(20, 120))
+def test_no_word_is_cut_and_none_is_lost(words: list[str], width: int) -> None:
+    text = layout.on(Terminal(width, False), [Listing(title="L", lines=(" ".join(words),))])
+
+    assert text.split() == ["L", *words]
+    assert max(len(line) for line in text.splitlines()) <= width

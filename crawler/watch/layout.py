@@ -4,6 +4,7 @@ What stands in a log comes from servers that nobody here controls, so nothing of
 could move a cursor, hide text or end a table cell.
 """
 
+import textwrap
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -51,7 +52,7 @@ def markdown(blocks: Sequence[Block]) -> str:
 
 
 def on(terminal: Terminal, blocks: Sequence[Block]) -> str:
-    """For people at a terminal, which folds long cells into its width."""
+    """For people at a terminal: cells fold into its width, sentences wrap between words."""
     from io import StringIO
 
     from rich.box import SIMPLE
@@ -86,11 +87,25 @@ def on(terminal: Terminal, blocks: Sequence[Block]) -> str:
                     console.print(grid)
                 case Listing():
                     for line in block.lines:
-                        console.print(Text(f"  {_shown(line)}"), soft_wrap=True)
+                        for part in _wrapped(_shown(line), terminal.width):
+                            console.print(Text(part), soft_wrap=True)
                     console.print()
                 case _:
                     assert_never(block)
     return printed.get()
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """A sentence in lines of a terminal; what is longer than one, as a URL may be, stays whole."""
+    parts = textwrap.wrap(
+        line,
+        max(width, 1),
+        initial_indent=_GAP,
+        subsequent_indent=2 * _GAP,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return parts or [_GAP]
 
 
 def _plain(block: Block) -> str:
