@@ -16,7 +16,7 @@ def vectors() -> Path:
     """The folder of published test vectors, which the environment variable VECTORS names."""
     folder = os.environ.get("VECTORS")
     if not folder:
-        pytest.skip("no published vectors: VECTORS=<their folder> pytest; README says where they are from")
+        pytest.skip("no published vectors: run VECTORS=<folder> pytest; README says which")
     path = Path(folder)
     if not path.is_dir():
         pytest.fail(f"VECTORS={folder} is no folder")
