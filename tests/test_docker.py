@@ -122,6 +122,41 @@ def test_systemd_takes_another_active_run_as_fine_and_a_call_for_attention_as_a_
     assert _unit("callingcard.service")["Service"]["SuccessExitStatus"].split() == ["4"]
 
 
+def _folder(place: str) -> str:
+    """The folder that has the configuration there."""
+    if place in UNITS:
+        return _unit(place)["Service"]["WorkingDirectory"]
+    if place == "crontab":
+        found = re.search(r" cd (\S+) && ", _lines("crontab")[-1])
+        assert found is not None
+        return found[1]
+    _, _, default = _compose()["services"][place]["volumes"][0].partition(":-")
+    return str(default.partition("}")[0])
+
+
+@pytest.mark.parametrize("place", [*UNITS, "crontab", "crawler", "publisher"])
+def test_every_deployment_has_its_files_in_the_same_folder(place: str) -> None:
+    assert _folder(place) == "/srv/callingcard"
+
+
+def test_the_service_may_write_to_its_folder_alone() -> None:
+    assert _unit("callingcard.service")["Service"]["ReadWritePaths"] == "/srv/callingcard"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("callingcard.service", "enable --now callingcard.timer"),
+        ("compose.yaml", "up --detach\n"),
+    ],
+)
+def test_each_says_on_top_to_edit_check_and_publish_before_it_starts(name: str, start: str) -> None:
+    text = (DOCKER / name).read_text(encoding="utf-8")
+    at = [text.index(step) for step in (" init", "edit /srv", " check", "home publishes", start)]
+
+    assert at == sorted(at)
+
+
 def test_the_publisher_gets_no_folder_to_write_to() -> None:
     service = _unit("callingcard-publish.service")["Service"]
     volumes = _compose()["services"]["publisher"]["volumes"]
