@@ -5,13 +5,13 @@ owed, the pages that are due. What only the site can say (a robots.txt that is n
 long its answers take) is said to be open.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from crawler.events import Why
-from crawler.polite import freshness, pace, target
-from crawler.polite.frontier import Opened, RobotsCopy, Supply
+from crawler.polite import address, freshness, pace, target
+from crawler.polite.frontier import Opened, Page, RobotsCopy, Supply
 from crawler.settings import Origin
 from crawler.watch import moments
 from crawler.watch.layout import Listing
@@ -42,6 +42,14 @@ class Known(Struct, frozen=True, kw_only=True):
     owed: pace.Pace
     robots: str  # the URL of its robots.txt
     labels: tuple[str, ...]  # the signatures that a request would carry
+    resting: tuple[Page, ...] = ()  # pages that are known and not due
+
+    @property
+    def barred(self) -> str | None:
+        """Why nothing can be asked of it, where its URL names an address that is not admitted."""
+        home = target.sendable(self.origin.url)
+        assert isinstance(home, target.Target)  # noqa: S101 - the configuration was checked
+        return address.barred(home, admitted=self.origin.allow_private)
 
     @property
     def copy(self) -> RobotsCopy | None:
@@ -53,8 +61,13 @@ class Known(Struct, frozen=True, kw_only=True):
 def planned(known: Known, now: float) -> tuple[Planned, ...]:
     """The requests of an origin's refresh, in their order, robots.txt among them."""
     origin, politeness = known.origin, known.origin.politeness
+    if known.barred is not None:
+        return (_not(origin, None, known.barred),)
     if not known.supply.pages:
-        return (_not(origin, Why.FRESH, _from(known.supply.next_due, "no page is due")),)
+        refused = tuple(_refused(known, now))
+        if refused and len(refused) == len(known.resting):
+            return refused
+        return (_not(origin, Why.FRESH, _from(known.supply.next_due, "no page is due")), *refused)
     left = origin.pages - known.opened.refresh.asked
     if left <= 0:
         return (_not(origin, Why.PAGE_LIMIT, _spent(origin)),)
@@ -93,7 +106,19 @@ def planned(known: Known, now: float) -> tuple[Planned, ...]:
         found.append(_asked(known, page.url, at, "conditional" if conditional else ""))
         at += delay
         left -= 1
-    return tuple(found)
+    return (*found, *_refused(known, now))
+
+
+def _refused(known: Known, now: float) -> Iterator[Planned]:
+    """The pages that are not due because the copy in force refused them: not asked, due or not."""
+    copy = known.copy
+    if copy is None or copy.rules is None or now >= copy.until:
+        return
+    home = f"{target.origin_key(known.origin.url)}/"
+    for page in known.resting:
+        ruling = copy.rules.ruling(page.url)
+        if page.url.startswith(home) and not ruling.allowed:
+            yield _not(known.origin, Why.ROBOTS, ruling.explain(known.robots), page.url)
 
 
 def listing(found: Sequence[Planned]) -> tuple[Listing, ...]:
@@ -130,7 +155,7 @@ def _asked(known: Known, url: str, at: float, detail: str) -> Planned:
     return Planned(origin=known.origin.name, url=url, at=at, labels=known.labels, detail=detail)
 
 
-def _not(origin: Origin, why: Why, detail: str, url: str | None = None) -> Planned:
+def _not(origin: Origin, why: Why | None, detail: str, url: str | None = None) -> Planned:
     return Planned(origin=origin.name, url=url or origin.url, why=why, detail=detail)
 
 
@@ -154,6 +179,9 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> tuple[
     origin, copy = known.origin, known.copy
     obstacles: list[str] = []
     lines = [f"origin: {origin.name}, {origin.url}"]
+    if known.barred is not None:
+        lines.append(f"address: {known.barred}")
+        obstacles.append("its address is not asked")
     if copy is None or copy.rules is None:
         lines.append(f"robots: {known.robots} is not known yet; it is asked first and decides")
     else:
@@ -184,7 +212,9 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> tuple[
         lines.append("page: never asked, due now")
     else:
         seen, due = moments.written(asked.at), moments.written(asked.due)
-        if asked.status is None:  # it failed, or robots.txt refused it then
+        if copy is not None and copy.rules is not None and not copy.rules.ruling(url).allowed:
+            last, rest = "page: not asked", f"looked at again {due}"
+        elif asked.status is None:  # it failed, or robots.txt refused it then
             last, rest = f"page: no answer as of {seen}", f"put off until {due}"
         else:
             last, rest = f"page: asked {seen}, answered {asked.status}", f"fresh until {due}"

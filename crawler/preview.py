@@ -8,6 +8,7 @@ from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
 from yarl import URL
 
 from crawler import plan
@@ -83,21 +84,22 @@ class _Outlook:
 
     async def known(self, origin: Origin, *, everything: bool) -> Known:
         opened = await self.store.open(origin, self.now)
-        supply = await self.store.claim(
-            Claim(
-                origin=origin.name,
-                started=opened.refresh.started,
-                due=inf if everything else self.now,
-                depth=origin.depth if Follow.LINKS in origin.follow else 0,
-                limit=origin.pages + 1,  # whether something is left for the next one
-            )
+        claim = Claim(
+            origin=origin.name,
+            started=opened.refresh.started,
+            due=inf if everything else self.now,
+            depth=origin.depth if Follow.LINKS in origin.follow else 0,
+            limit=origin.pages + 1,  # whether something is left for the next one
         )
+        supply = await self.store.claim(claim)
+        every = await self.store.claim(replace(claim, due=inf))
         return Known(
             origin=origin,
             opened=opened,
             supply=supply,
             owed=await self.owed(origin),
             robots=f"{target.origin_key(origin.url)}/robots.txt",
+            resting=tuple(page for page in every.pages if page not in supply.pages),
             labels=self._signer.labels(origin, server_of(URL(origin.url, encoded=True))),
         )
 

@@ -97,7 +97,12 @@ def test_a_url_is_explained_by_everybody_who_has_a_say(tmp_path: Path) -> None:
     assert "pace: " in home
     assert re.search(r"page: asked 20.*, answered 200; fresh until 20", home)
     assert ledger.startswith(f"{server.url('/private/ledger')}: no: robots.txt refuses it\n")
-    for word in ("line 2", "Disallow: /private/", "User-agent: *", "page: no answer as of 20"):
+    for word in (
+        "line 2",
+        "Disallow: /private/",
+        "User-agent: *",
+        "page: not asked; looked at again 20",
+    ):
         assert word in ledger
     assert "no start list and no link names it" in told["/nowhere"].answer
     assert "no configured origin has the host elsewhere.example" in stranger.answer

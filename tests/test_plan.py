@@ -20,6 +20,7 @@ HOME = "https://one.example/"
 ROBOTS = f"{HOME}robots.txt"
 BOTH = ("sig1", "sig2")
 REFUSED = f"refused by {ROBOTS} line 2"
+GROUP = "(group `User-agent: *`, line 1)"
 SPENT = "a refresh asks for 3 pages; the rest waits for the next one"
 
 
@@ -35,6 +36,7 @@ def known(
     next_due: float | None = None,
     owed: Pace | None = None,
     known_pages: tuple[Page, ...] = (),
+    resting: tuple[str, ...] = (),
     **settings: Any,
 ) -> Known:
     """What is known of an origin with these pages due."""
@@ -46,6 +48,7 @@ def known(
         owed=owed or Pace(),
         robots=ROBOTS,
         labels=BOTH,
+        resting=tuple(Page(origin="one", url=HOME + path) for path in resting),
     )
 
 
@@ -58,6 +61,22 @@ FRESH_COPY = copy_of("User-agent: *\nDisallow: /private\n")
 
 DECISIONS: dict[str, tuple[Known, list[tuple[str, float | Why | None]]]] = {
     "nothing is due": (known(copy=FRESH_COPY), [(HOME, Why.FRESH)]),
+    "robots.txt refused all that was due": (
+        known(copy=copy_of("User-agent: *\nDisallow: /\n"), resting=("", "a")),
+        [(HOME, Why.ROBOTS), (f"{HOME}a", Why.ROBOTS)],
+    ),
+    "robots.txt refused some, and the rest is fresh": (
+        known(copy=FRESH_COPY, resting=("private", "a")),
+        [(HOME, Why.FRESH), (f"{HOME}private", Why.ROBOTS)],
+    ),
+    "robots.txt refused some, and one is due": (
+        known("a", copy=FRESH_COPY, resting=("private", "b")),
+        [(f"{HOME}a", 0.0), (f"{HOME}private", Why.ROBOTS)],
+    ),
+    "what refused it is too old": (
+        known("a", copy=copy_of("User-agent: *\nDisallow: /\n", until=NOW), resting=("b",)),
+        [(ROBOTS, 0.0), (f"{HOME}a", 5.0)],
+    ),
     "a frozen origin": (
         known(
             "",
@@ -156,6 +175,20 @@ def test_what_would_be_asked_where(
     assert all(one.labels == (BOTH if one.at is not None else ()) for one in found)
 
 
+@pytest.mark.parametrize("everything_due", [("",), ()], ids=["due", "not due"])
+def test_an_address_that_is_not_admitted_is_named_with_its_remedy(
+    everything_due: tuple[str, ...],
+) -> None:
+    before = known(*everything_due, copy=FRESH_COPY, url="http://127.0.0.1:8080/")
+
+    (found,) = plan.planned(before, NOW)
+
+    assert (found.at, found.why) == (None, None)
+    assert found.detail == "127.0.0.1 is loopback; allow_private = true admits it"
+    (block,) = plan.listing((found,))
+    assert block.lines == (f"not asked    http://127.0.0.1:8080/  {found.detail}",)
+
+
 def test_what_is_not_asked_says_why_and_until_when() -> None:
     details = {
         case: [one.detail for one in plan.planned(before, NOW) if one.at is None][-1]
@@ -165,11 +198,14 @@ def test_what_is_not_asked_says_why_and_until_when() -> None:
 
     assert details == {
         "nothing is due": "no page is due",
+        "robots.txt refused all that was due": f"{REFUSED} `Disallow: /` {GROUP}",
+        "robots.txt refused some, and the rest is fresh": f"{REFUSED} `Disallow: /private` {GROUP}",
+        "robots.txt refused some, and one is due": f"{REFUSED} `Disallow: /private` {GROUP}",
         "a frozen origin": "not now, not before 2026-11-01 07:00 UTC",
         "the day's budget is spent": "not now, not before 2026-11-02 00:00 UTC",
         "a wait too long for a run": "not now, not before 2026-11-01 07:00 UTC",
-        "robots.txt allows some": f"{REFUSED} `Disallow: /private` (group `User-agent: *`, line 1)",
-        "robots.txt allows nothing": f"{REFUSED} `Disallow: /` (group `User-agent: *`, line 1)",
+        "robots.txt allows some": f"{REFUSED} `Disallow: /private` {GROUP}",
+        "robots.txt allows nothing": f"{REFUSED} `Disallow: /` {GROUP}",
         "robots.txt wants it too slow": "robots.txt asks for 301 s between requests",
         "quiet hours end late": "not now, not before 2026-11-01 08:00 UTC",
         "more pages than a refresh asks for": SPENT,
@@ -273,7 +309,7 @@ EXPLAINED: dict[str, tuple[Known, str, Asked | None, str, str]] = {
         "private",
         Asked(at=NOW - DAY, due=NOW + HOUR, status=None),
         "no: robots.txt refuses it",
-        "page: no answer as of 2026-10-31 06:00 UTC; put off until 2026-11-01 07:00 UTC",
+        "page: not asked; looked at again 2026-11-01 07:00 UTC",
     ),
     "a fresh page": (
         known(copy=FRESH_COPY),
@@ -295,6 +331,20 @@ EXPLAINED: dict[str, tuple[Known, str, Asked | None, str, str]] = {
         asked(NOW),
         "no: robots.txt refuses it",
         "(as of 2026-11-01 05:00 UTC)",
+    ),
+    "a page that was asked before robots.txt came to refuse it": (
+        known(copy=FRESH_COPY),
+        "private",
+        asked(NOW + HOUR),
+        "no: robots.txt refuses it",
+        "page: not asked; looked at again 2026-11-01 07:00 UTC",
+    ),
+    "an address that is not admitted": (
+        known(copy=FRESH_COPY, url="http://127.0.0.1/"),
+        "a",
+        asked(NOW + HOUR),
+        "no: its address is not asked",
+        "address: 127.0.0.1 is loopback; allow_private = true admits it",
     ),
     "no robots.txt yet": (
         known(),

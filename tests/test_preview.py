@@ -244,3 +244,34 @@ def test_an_unknown_origin_is_a_usage_error(tmp_path: Path, server: CapturingSer
 
     assert (ended.code, ended.answer) == (2, "")
     assert "did you mean one?" in ended.said
+
+
+def test_a_site_that_is_closed_to_us_is_said_to_be_so_after_a_crawl_too(tmp_path: Path) -> None:
+    def closed(request: Captured) -> Answer:
+        assert request.target == "/robots.txt"
+        return respond(200, TEXT, body=b"User-agent: *\nDisallow: /\n")
+
+    with capturing(closed) as server:
+        them = operator(tmp_path, server)
+        them.crawl("--once")
+
+        found = planned(them)
+
+    assert paths(server, found) == dict.fromkeys(PAGES, Why.ROBOTS)
+    assert all("line 2 `Disallow: /`" in str(one["detail"]) for one in found)
+
+
+def test_an_address_that_will_be_refused_is_said_before_it_is(
+    tmp_path: Path, server: CapturingServer
+) -> None:
+    them = operator(tmp_path, server, allow_private=False)
+
+    (found,) = planned(them)
+    explained = them.crawl("explain", server.url("/a")).answer
+
+    remedy = "127.0.0.1 is loopback; allow_private = true admits it"
+    assert (found["at"], found["why"], found["detail"]) == (None, None, remedy)
+    assert f"{server.url('/a')}: no: its address is not asked" in explained
+    assert f"address: {remedy}" in explained
+    assert "--all" not in explained
+    assert server.requests == []
