@@ -473,9 +473,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(refreshed: tuple[Operator, En
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(
-    "arguments", [("report",), ("check",), ("--help",), ("keys", "list")], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [("report",), ("--help",)], ids=" ".join)
 def test_an_answer_that_cannot_be_written_is_our_error(
     refreshed: tuple[Operator, Ended], arguments: tuple[str, ...]
 ) -> None:

@@ -93,6 +93,8 @@ def test_a_cookie_shows_in_no_repr(tmp_path: Path) -> None:
             '"mailto:a@bot.example"', '"mailto:a\\r\\nX: y"', "bot.contact", "ASCII", id="injection"
         ),
         pytest.param("[bot]", "[bot", "crawler.toml", "TOML", id="no toml"),
+        pytest.param("https://", "https://me:secret@", "bot.home", "'https://…@bot", id="password"),
+        pytest.param("https://", "http://me:secret@", "bot.home", "'http://…@bot", id="and http"),
     ],
 )
 def test_mistakes_in_the_main_file_name_place_and_cure(
@@ -104,6 +106,7 @@ def test_mistakes_in_the_main_file_name_place_and_cure(
 
     assert place in caught.value.place
     assert words in f"{caught.value} {caught.value.hint}"
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +121,14 @@ def test_mistakes_in_the_main_file_name_place_and_cure(
         ('[politeness]\nquiet = "late"', "politeness.quiet", "22:00"),
         ('[politeness]\nquiet = "01:00-02:00 Mars/Base"', "politeness.quiet", "time zone"),
         ("[politeness]\nfreeze = []", "politeness.freeze", "length"),
+        ("[politeness]\nfreeze = [-1]", "politeness.freeze", "freeze = [3600.0,"),
+        ("[politeness]\nfreeze = [inf]", "politeness.freeze", "not a duration"),
+        ("[politeness]\nmin_interval = inf", "politeness.min_interval", "without end"),
+        ("[politeness]\ndeadline = inf", "politeness.deadline", "without end"),
+        ("[politeness]\ndeadline = nan", "politeness.deadline", "without end"),
+        ('[politeness]\nmin_delay = "5"', "politeness.min_delay", "for example min_delay = 5.0"),
+        ('[state]\ndirectory = ""', "state.directory", "name one"),
+        ('[signatures]\nkeys = "a\\u0000b"', "signatures.keys", "name one"),
         ("[signatures]\nlifetime = 86401", "signatures.lifetime", "86400"),
         ('[signatures]\nsig2 = "sometimes"', "signatures.sig2", "watch, always, never"),
         ('[signatures.second]\nlabel = "sig1"', "signatures.second", "sig1"),
@@ -155,7 +166,20 @@ def test_mistakes_in_its_tables_name_place_and_cure(
         pytest.param(ONE + 'start = ["//x/"]\n', "origin[0].start[0]", "path", id="other host"),
         pytest.param(ONE + "start = []\n", "origin[0].start", "length", id="no start"),
         pytest.param(ONE + 'cookie = "a\\nb"\n', "origin[0].cookie", "ASCII", id="cookie"),
-        pytest.param(ONE + "follow = 'feed'\n", "origin[0].follow[0]", "enum", id="follow"),
+        pytest.param(
+            ONE + "follow = 'feed'\n", "origin[0].follow[0]", "one of nothing, links", id="follow"
+        ),
+        pytest.param(ONE + "pages = 0\n", "origin[0].pages", "pages = 50", id="no pages"),
+        pytest.param(
+            ONE + 'start = ["//me:secret@one.example/"]\n', "start[0]", "'//…@one", id="password"
+        ),
+        pytest.param(
+            ONE.replace("https://", "ftp://me:secret@"), "url", "'ftp://…@one", id="strange url"
+        ),
+        pytest.param(
+            ONE.replace("https://", "https:me:secret@"), "url", "'https:…@one", id="crooked url"
+        ),
+        pytest.param(ONE + 'cookie = ["secret"]\n', "origin[0].cookie", "str", id="no cookie"),
         pytest.param(ONE + ONE, "origin[1].name", "origin[0]", id="same name"),
         pytest.param(
             ONE + ONE.replace('"one"', '"two"').replace("one.example/", "ONE.example:443"),
