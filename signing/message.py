@@ -16,7 +16,9 @@ from signing.errors import ComponentUnavailable, FieldUnreadable, FieldUnwritabl
 
 _NAME: Final = re.compile(r"@?[a-z0-9!#$%&'*+.^_`|~-]+")
 _ABSOLUTE: Final = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
-_FOLD: Final = re.compile(r"[ \t]*\r?\n[ \t]+")
+# Each run of blanks is looked at once, from its start: `[ \t]*\n` alone would go over a long one
+# again from every blank in it.
+_FOLD: Final = re.compile(r"(?<![ \t])[ \t]*+(?:\r?\n[ \t]++)+")
 _DEFAULT_PORT: Final = MappingProxyType({"http": ":80", "https": ":443"})
 
 
@@ -81,7 +83,9 @@ class Message:
         if not lines:
             return None
         joined = ", ".join(lines)
-        return _FOLD.sub(" ", joined) if "\n" in joined else joined
+        if "\n" not in joined:
+            return joined
+        return _FOLD.sub(lambda folds: " " * folds[0].count("\n"), joined)
 
     def component(self, item: Component) -> str:
         """The value of one component, as it stands in the signature base after the colon.

@@ -1,5 +1,7 @@
 """The value of each component: the traps of RFC 9421, section 2, one by one."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,6 +129,19 @@ def test_a_folded_line_is_unfolded_to_one_space(fold: str) -> None:
     message = request(fields=(("X-Folded", f"a{fold}b"),))
 
     assert value(message, "x-folded") == "a b"
+
+
+@given(st.text("a \t\r\n", max_size=30))
+def test_each_fold_is_one_space_whatever_stands_around_it(text: str) -> None:
+    message = request(fields=(("X-Folded", text),))
+
+    assert message.field("x-folded") == re.sub(r"[ \t]*\r?\n[ \t]+", " ", text.strip(" \t"))
+
+
+def test_a_long_run_of_blanks_before_no_fold_is_looked_at_once() -> None:
+    blanks = " " * 2_000_000  # if each began a look of its own, this would take days
+
+    assert request(fields=(("X", f"a{blanks}b\n c"),)).field("x") == f"a{blanks}b c"
 
 
 def test_a_tab_inside_a_value_is_kept() -> None:
