@@ -181,7 +181,7 @@ def test_one_answer_alone_never_takes_sig2_out() -> None:
     assert found.recommendation.state == "keep"
     assert found.recommendation.reason == (
         "single answers prove nothing: 1 at 1 of 2 origins look as if a signature had caused them, "
-        "1 of 1 controls with sig1 alone were served"
+        "1 of 1 asked again with sig1 alone were served"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from crawler.watch import layout
 from crawler.watch.layout import Block, Listing, Table, Terminal
@@ -66,6 +67,24 @@ def test_markdown_takes_nothing_of_a_server_for_markup() -> None:
 
     assert "| a\\|b | 1 |" in text
     assert "- \\<b\\>\\*x\\*\\</b\\> \\[a\\](b) \\`c\\` \\_d\\_" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        (layout.plain, "\n  another      7\n  2xx: pages, all of them\n"),
+        (layout.markdown, "\n| another | 7 |  |\n\n2xx: pages, all of them  \nstate: is\\_it\n"),
+        (
+            lambda blocks: layout.on(Terminal(20, False), blocks),
+            "\n  2xx: pages, all of\n    them\n",
+        ),
+    ],
+    ids=["plain", "markdown", "terminal"],
+)
+def test_a_legend_stands_below_its_table(text: Callable[[list[Block]], str], end: str) -> None:
+    legend = ("2xx: pages, all of them", "state: is_it")
+
+    assert end in text([replace(TABLE, total=None, legend=legend)])
 
 
 HOSTILE = "a\x1b[31mred\x1b]0;title\x07\r\nb\u202egnp\u2028c\x00\x9b1m"

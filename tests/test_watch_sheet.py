@@ -6,12 +6,26 @@ import pytest
 from records import record
 from watched import ONE, Bad, failed
 
-from crawler.events import Deferred, Event, Internal, Outcome, RunFinished, RunStarted, Stage, Why
+from crawler.events import (
+    Deferred,
+    Event,
+    Internal,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    Stage,
+    Why,
+    Without,
+)
 from crawler.watch import analysis, layout, sheet
+from crawler.watch.layout import Table
 
 
 def text(*events: Event, **chosen: float) -> str:
     return layout.plain(sheet.blocks(analysis.fold(events, **chosen).findings()))  # type: ignore[arg-type]
+
+
+FOUND = analysis.fold([record()]).findings()
 
 
 def started(at: float = 0.0) -> RunStarted:
@@ -20,43 +34,6 @@ def started(at: float = 0.0) -> RunStarted:
 
 def finished(at: float = 60.0, *, stopped: bool = False) -> RunFinished:
     return RunFinished(at=at, run="r1", requests=2, elapsed=60.0, cpu=2.0, stopped=stopped)
-
-
-@pytest.mark.parametrize(
-    ("count", "written"),
-    [
-        (0, "0 B"),
-        (999, "999 B"),
-        (999.6, "1 kB"),
-        (4330, "4.33 kB"),
-        (999_400, "999 kB"),
-        (999_600, "1 MB"),
-        (10_485_760, "10.5 MB"),
-        (2_500_000_000, "2.5 GB"),
-        (1_500_000_000_000, "1.5 TB"),
-        (-5000, "-5 kB"),
-    ],
-)
-def test_sizes_are_written_in_three_digits(count: float, written: str) -> None:
-    assert sheet.size(count) == written
-
-
-@pytest.mark.parametrize(
-    ("seconds", "written"),
-    [
-        (0.0, "0 ms"),
-        (0.000041, "0.041 ms"),
-        (0.145, "145 ms"),
-        (0.9996, "1 s"),
-        (59.4, "59.4 s"),
-        (90.0, "1.5 min"),
-        (4757.0, "1.32 h"),
-        (172_800.0, "2 d"),
-        (1e9, "1.16e+04 d"),
-    ],
-)
-def test_durations_are_written_in_three_digits(seconds: float, written: str) -> None:
-    assert sheet.span(seconds) == written
 
 
 def test_an_empty_log_says_so() -> None:
@@ -91,10 +68,10 @@ def test_a_suspicious_answer_is_told_with_its_cause_and_the_controls() -> None:
     )
 
     assert (
-        "one: size-sure 1 of 3; last 2026-11-01 06:00 UTC https://one.example/: status 431 "
+        "one: head too large, 1 of 3; last 2026-11-01 06:00 UTC https://one.example/: status 431 "
         "(as from lighttpd, Jetty,"
     ) in said
-    assert "one: 2 controls with sig1 alone, 1 served" in said
+    assert "one: asked again with sig1 alone after a refusal 2 times, 1 served" in said
 
 
 def test_what_the_tables_do_not_show_stands_in_one_line() -> None:
@@ -120,11 +97,32 @@ def test_what_never_left_says_why_and_is_counted_apart() -> None:
 
     assert "\n  one: never left: address 3 (127.0.0.1 is loopback), dns 1 (no such name)\n" in said
     assert re.search(r"\n  one +1 +1 +0 +0 +0 +0 +0 +4\n", said)
-    assert "1 request to 1 origin in 0 runs; 1 with both labels, 0 with one; 4 more never" in said
+    assert (
+        "1 request to 1 origin in 0 runs; 1 with both signatures, 0 with sig1 alone; "
+        "4 more never left\n"
+    ) in said
 
 
 def test_where_all_left_nothing_is_said_of_it() -> None:
     assert "more never left" not in text(record())
+
+
+def test_why_sig1_went_alone_is_told_in_words() -> None:
+    said = text(
+        record(labels=ONE, without=Without.BUDGET),
+        record(labels=ONE, without=Without.CONTROL, control_of="r-0-1"),
+        record(labels=ONE, without=Without.BUDGET),
+    )
+
+    assert "\n  one: sig1 alone: header_limit 2, again after a refusal 1\n" in said
+
+
+@pytest.mark.parametrize("name", ["refused", "other waits", "heads", "suspicious", "sig2"])
+def test_a_head_that_does_not_speak_for_itself_is_explained(name: str) -> None:
+    tables = [block for block in sheet.blocks(FOUND) if isinstance(block, Table)]
+    (table,) = (table for table in tables if name in table.head)
+
+    assert any(re.search(rf"\b{name}\b.*: ", line) for line in table.legend)
 
 
 def test_an_origin_with_nothing_of_note_is_not_listed() -> None:

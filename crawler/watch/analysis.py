@@ -230,6 +230,6 @@ def _recommendation(origins: tuple[OriginFindings, ...]) -> Recommendation:
         reason = (
             f"single answers prove nothing: {answers} at {len(suspected)} of {len(origins)} "
             "origins look as if a signature had caused them, "
-            f"{passed} of {controls} controls with sig1 alone were served"
+            f"{passed} of {controls} asked again with sig1 alone were served"
         )
     return Recommendation(state=RecommendationState.KEEP, reason=reason)

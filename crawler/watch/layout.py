@@ -15,13 +15,17 @@ _MARKED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]<>#|~"})
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """Rows under a head; the first column is text, the columns in `left` are too."""
+    """Rows under a head; the first column is text, the columns in `left` are too.
+
+    What the head leaves open stands in the legend below.
+    """
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     total: tuple[str, ...] | None = None
     left: frozenset[int] = frozenset((0,))
+    legend: tuple[str, ...] = ()
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -73,7 +77,12 @@ def on(terminal: Terminal, blocks: Sequence[Block]) -> str:
             console.print(Text(block.title, style="bold cyan"))
             match block:
                 case Table():
-                    grid = Grid(box=SIMPLE, show_footer=block.total is not None, pad_edge=False)
+                    grid = Grid(
+                        box=SIMPLE,
+                        show_footer=block.total is not None,
+                        pad_edge=False,
+                        padding=(0, 1, 0, 0),
+                    )
                     for index, name in enumerate(block.head):
                         grid.add_column(
                             Text(name),
@@ -85,6 +94,11 @@ def on(terminal: Terminal, blocks: Sequence[Block]) -> str:
                     for row in block.rows:
                         grid.add_row(*(Text(_shown(cell)) for cell in row))
                     console.print(grid)
+                    for line in block.legend:
+                        for part in _wrapped(_shown(line), terminal.width):
+                            console.print(Text(part, style="dim"), soft_wrap=True)
+                    if block.legend:
+                        console.print()
                 case Listing():
                     for line in block.lines:
                         for part in _wrapped(_shown(line), terminal.width):
@@ -123,6 +137,7 @@ def _plain(block: Block) -> str:
                 ).rstrip()
                 for row in cells
             ]
+            lines.extend(_shown(line) for line in block.legend)
             return "\n".join((block.title, *(f"  {line}" for line in lines)))
         case _:
             assert_never(block)
@@ -142,7 +157,8 @@ def _markdown(block: Block) -> str:
             ]
             if block.total:
                 rows.append([f"**{_marked(cell)}**" if cell else "" for cell in block.total])
-            return title + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+            legend = "\n\n" + "  \n".join(map(_marked, block.legend)) if block.legend else ""
+            return title + "\n".join(f"| {' | '.join(row)} |" for row in rows) + legend
         case _:
             assert_never(block)
 

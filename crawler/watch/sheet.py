@@ -7,6 +7,7 @@ from crawler.events import Why
 from crawler.watch.findings import Counts, Findings, Note, OriginFindings, Run
 from crawler.watch.layout import Block, Listing, Table
 from crawler.watch.moments import written
+from crawler.watch.wording import ALONE, SIGHTS, share, size, span, times
 
 _Name = TypeVar("_Name", bound=str)
 _USUAL = "both labels are sent"
@@ -29,25 +30,6 @@ def blocks(findings: Findings) -> tuple[Block, ...]:
         *(listing for listing in listings if listing.lines),
         Listing(title="All in all", lines=tuple(_summary(findings))),
     )
-
-
-def size(count: float) -> str:
-    """Bytes as people read them, in powers of a thousand."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(count) < 999.5:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} TB"
-
-
-def span(seconds: float) -> str:
-    """A duration as people read it."""
-    if seconds < 0.9995:
-        return f"{seconds * 1000:.3g} ms"
-    for limit, length, unit in ((60, 1, "s"), (3600, 60, "min"), (172_800, 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / length:.3g} {unit}"
-    return f"{seconds / 86400:,.3g} d"
 
 
 def held(origins: Iterable[OriginFindings]) -> tuple[str, ...]:
@@ -90,7 +72,11 @@ def _tables(findings: Findings) -> tuple[Table, ...]:
                 "404/410",
                 "refused",
                 "failed",
-                "never left",
+                "unsent",
+            ),
+            legend=(
+                "refused: any other 4xx; failed: 5xx, or no whole answer",
+                "unsent: never left this machine, so not among the requests",
             ),
             rows=tuple(_answers(origin) for origin in origins),
             total=_answers(all_) if all_ else None,
@@ -109,13 +95,32 @@ def _tables(findings: Findings) -> tuple[Table, ...]:
             rows=tuple((*_pace(origin), *_latency(origin)) for origin in origins),
             total=(*_pace(all_), "", "", "") if all_ else None,
             left=frozenset((0, 6)),
+            legend=(
+                "median, p95: until an answer's head came",
+                "other waits: the part of waited that was for more than the usual delay",
+            ),
         ),
         Table(
             title="Signatures",
-            head=("origin", "both", "one", "heads", "signatures", "CPU", "suspicious", "sig2"),
+            head=(
+                "origin",
+                "both",
+                "sig1 alone",
+                "heads",
+                "signatures",
+                "CPU",
+                "suspicious",
+                "sig2",
+            ),
             rows=tuple((*_signatures(origin), str(origin.verdict.state)) for origin in origins),
             total=(*_signatures(all_), "") if all_ else None,
             left=frozenset((0, 7)),
+            legend=(
+                "both, sig1 alone: requests by the signatures that they carried",
+                "heads: bytes of all request heads; signatures: of these; CPU: of signing",
+                "suspicious: answers that look as if a signature had caused them",
+                "sig2: sending where no answer holds it back, pinned where a setting decides",
+            ),
         ),
     )
 
@@ -141,7 +146,7 @@ def _pace(counts: Counts) -> tuple[str, ...]:
 def _latency(origin: OriginFindings) -> tuple[str, ...]:
     times = (origin.median_latency, origin.p95_latency)
     waits = (
-        f"{why} {_share(seconds, origin.waited)}"
+        f"{why} {share(seconds, origin.waited)}"
         for why, seconds in sorted(origin.waits.items(), key=lambda item: -item[1])
         if why is not Why.DELAY
     )
@@ -165,13 +170,13 @@ def _suspicious(origins: tuple[OriginFindings, ...]) -> Iterator[str]:
         for sight, suspicion in origin.suspicious.items():
             last = suspicion.examples[-1]
             yield (
-                f"{origin.name}: {sight} {suspicion.count:,} of {origin.requests:,}; last "
+                f"{origin.name}: {SIGHTS[sight]}, {suspicion.count:,} of {origin.requests:,}; last "
                 f"{written(last.at)} {last.url}: {last.matched} (as from {last.source})"
             )
         if origin.controls:
             yield (
-                f"{origin.name}: {_times(origin.controls, 'control')} with sig1 alone, "
-                f"{origin.controls_passed:,} served"
+                f"{origin.name}: asked again with sig1 alone after a refusal "
+                f"{times(origin.controls, 'time')}, {origin.controls_passed:,} served"
             )
 
 
@@ -187,7 +192,7 @@ def _details(origins: tuple[OriginFindings, ...]) -> Iterator[str]:
         counted = (
             ("no whole answer", _list(origin.failures)),
             ("URLs not asked", _list(origin.skipped)),
-            ("one label", _list(origin.without)),
+            ("sig1 alone", _list({ALONE[why]: count for why, count in origin.without.items()})),
             ("never left", _unsent(origin)),
             ("not read, for size or type", _list({"": origin.unread})),
             ("cut off by the end of a run", _list({"": origin.cancelled})),
@@ -213,7 +218,7 @@ def _unsent(origin: OriginFindings) -> str:
 
 def _crawl(findings: Findings) -> Iterator[str]:
     for event, count in findings.noted.items():
-        yield f"{event}: {_times(count, 'time')}"
+        yield f"{event}: {times(count, 'time')}"
     yield from noted(findings.notes)
 
 
@@ -229,16 +234,16 @@ def _summary(findings: Findings) -> Iterator[str]:
     totals = findings.totals
     unsent = f"; {totals.not_sent:,} more never left" if totals.not_sent else ""
     yield (
-        f"{_times(totals.requests, 'request')} to {_times(totals.origins, 'origin')} "
-        f"in {_times(totals.runs, 'run')}; {totals.dual:,} with both labels, "
-        f"{totals.single:,} with one" + unsent
+        f"{times(totals.requests, 'request')} to {times(totals.origins, 'origin')} "
+        f"in {times(totals.runs, 'run')}; {totals.dual:,} with both signatures, "
+        f"{totals.single:,} with sig1 alone" + unsent
     )
     cpu = totals.sign_cpu_ms / 1000
     whole = totals.runs == totals.runs_ended and totals.cpu > 0
-    of_all = f", {_share(cpu, totals.cpu)} of the crawl's {span(totals.cpu)}" if whole else ""
+    of_all = f", {share(cpu, totals.cpu)} of the crawl's {span(totals.cpu)}" if whole else ""
     yield (
         f"signing cost {span(cpu)} of CPU{of_all}, and {size(totals.signature_bytes)}, "
-        f"{_share(totals.signature_bytes, totals.header_bytes)} of all request heads"
+        f"{share(totals.signature_bytes, totals.header_bytes)} of all request heads"
     )
     if (run := findings.last_run) is not None:
         yield _last(run)
@@ -252,13 +257,5 @@ def _last(run: Run) -> str:
     how = "was stopped" if run.stopped else "ended"
     return (
         f"last run {run.run}{started}: {how} {written(run.ended)} after "
-        f"{_times(run.requests, 'request')} in {span(run.elapsed)}, {span(run.cpu)} of CPU"
+        f"{times(run.requests, 'request')} in {span(run.elapsed)}, {span(run.cpu)} of CPU"
     )
-
-
-def _share(part: float, whole: float) -> str:
-    return f"{part / whole:.0%}" if whole else "0%"
-
-
-def _times(count: int, unit: str) -> str:
-    return f"{count:,} {unit}{'s' * (count != 1)}"
