@@ -74,7 +74,7 @@ DECISIONS: dict[str, tuple[Known, list[tuple[str, float | Why | None]]]] = {
         [(f"{HOME}a", 0.0), (f"{HOME}private", Why.ROBOTS)],
     ),
     "what refused it is too old": (
-        known("a", copy=copy_of("User-agent: *\nDisallow: /\n", until=NOW), resting=("b",)),
+        known("a", copy=copy_of("User-agent: *\nDisallow: /b\n", until=NOW), resting=("b",)),
         [(ROBOTS, 0.0), (f"{HOME}a", 5.0)],
     ),
     "a frozen origin": (
