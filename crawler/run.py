@@ -23,21 +23,24 @@ from crawler.events import (
     FetchRecord,
     Internal,
     KeyInUse,
+    Kind,
     OriginSettings,
     RunFinished,
     RunStarted,
+    Skipped,
     Stage,
     Standing,
     StateRebuilt,
     Why,
 )
+from crawler.fetch import duplicates
 from crawler.fetch.asking import server_of
 from crawler.fetch.client import Client
 from crawler.fetch.journal import Journal
 from crawler.fetch.keyring import Held, Keys
 from crawler.fetch.lock import RunLock
 from crawler.fetch.middleware import Seen
-from crawler.fetch.store import Store
+from crawler.fetch.store import Store, start_urls
 from crawler.hosts import Hosts, located
 from crawler.polite import address
 from crawler.polite.itinerary import Itinerary
@@ -80,7 +83,7 @@ async def once(
     keys = Keys(settings.keys_directory, settings.signatures.second.algorithm)
     held = keys.current(time.monotonic())
     directory = settings.state_directory
-    hearing = _Hearing(told)
+    hearing = _Hearing(origins, told)
     spent = time.process_time()
     async with AsyncExitStack() as opened:
         opened.enter_context(RunLock(directory))
@@ -170,27 +173,36 @@ async def once(
         requests=hearing.requests,
         elapsed=elapsed,
         stopped_by=stopped_by[0] if stopped_by else None,
-        attention=tuple(hearing.attention),
+        attention=(*hearing.attention, *hearing.closed()),
     )
 
 
 class _Hearing:
     """Counts what a run's events amount to, and passes them on."""
 
-    def __init__(self, told: Callable[[Event], None]) -> None:
+    def __init__(self, origins: Sequence[Origin], told: Callable[[Event], None]) -> None:
         self.requests = 0
         self.attention: list[str] = []
         self._told = told
         self._barred: set[str] = set()
+        self._begins = {
+            origin.name: set(map(duplicates.key, start_urls(origin))) for origin in origins
+        }
+        self._refused: dict[str, dict[str, str]] = {}  # by robots.txt: each URL with the rule
+        self._asked: set[str] = set()  # origins that a page was asked of
 
     def hear(self, event: Event) -> None:
         match event:
             case FetchRecord():
                 self.requests += event.left
+                if event.kind is Kind.PAGE:
+                    self._asked.add(event.origin)
                 if event.stage is Stage.ADDRESS and event.origin not in self._barred:
                     self._barred.add(event.origin)
                     told = address.advised(event.detail)
                     self.attention.append(f"{event.origin}: not asked ({told})")
+            case Skipped(why=Why.ROBOTS):
+                self._refused.setdefault(event.origin, {})[duplicates.key(event.url)] = event.detail
             case Standing(why=Why() as why):
                 self.attention.append(f"{event.origin}: {why} ({event.detail})")
             case Deferred(why=Why.CRAWL_DELAY | Why.ROBOTS_ELSEWHERE as why):
@@ -202,6 +214,15 @@ class _Hearing:
             case _:
                 pass
         self._told(event)
+
+    def closed(self) -> Iterator[str]:
+        """The origins whose robots.txt lets nothing be asked: it refused wherever a refresh begins.
+
+        A page that it refuses beside others is the site's wish, and nothing that one must look at.
+        """
+        for origin, refused in self._refused.items():
+            if origin not in self._asked and self._begins[origin] <= refused.keys():
+                yield f"{origin}: {Why.ROBOTS} ({next(iter(refused.values()))})"
 
 
 def _begin(

@@ -386,6 +386,41 @@ def test_quiet_says_why_attention_is_needed_and_nothing_else(tmp_path: Path) -> 
     assert [part in told.answer for part in ("one: frozen until", "403")] == [True, True]
 
 
+def barred(request: Captured) -> Answer:
+    """A site that no crawler may read."""
+    return robots("Disallow: /") if request.target == "/robots.txt" else page()
+
+
+def test_a_site_that_robots_txt_closes_needs_attention_whenever_robots_txt_was_looked_at(
+    tmp_path: Path, site: CapturingServer
+) -> None:
+    with capturing(barred, "127.0.0.2") as server:
+        somebody = operator(tmp_path, site, server, start=["/", "/quay"])
+        first = somebody.crawl("--once", "--quiet")
+        again = somebody.crawl("--once", "--quiet")
+        everything = somebody.crawl("--once", "--all", "--quiet")
+
+    assert (first.code, first.said) == (3, "")
+    (line,) = first.answer.splitlines()
+    assert line == (
+        f"crawl: attention: two: robots (refused by {server.url('/robots.txt')} line 2 "
+        "`Disallow: /` (group `User-agent: *`, line 1))"
+    )
+    assert again == Ended(code=0, answer="", said="")  # it was said
+    assert everything == first
+    assert [request.target for request in server.requests] == ["/robots.txt"]
+
+
+def test_a_page_that_robots_txt_refuses_beside_others_needs_none(
+    tmp_path: Path, site: CapturingServer
+) -> None:
+    somebody = operator(tmp_path, site, start=["/", "/private/ledger"])
+    ended = somebody.crawl("--once", "--quiet")
+    alone = somebody.crawl("--once", "--quiet")
+
+    assert ended == alone == Ended(code=0, answer="", said="")
+
+
 # usage
 
 
