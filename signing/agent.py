@@ -12,6 +12,7 @@ from signing.judgement import Keying, Reason
 from signing.message import Component, Message
 
 FIELD = "signature-agent"
+_WHOLE = Component(FIELD)
 
 
 def resolve(
@@ -25,16 +26,18 @@ def resolve(
     if not value:
         return Reason.SIGNATURE_AGENT_ABSENT
     found = (
-        _string(value, covered) if value.startswith('"') else _member(value, label, covered, keying)
+        _string(message, covered)
+        if value.startswith('"')
+        else _member(message, label, covered, keying)
     )
     if isinstance(found, Reason):
         return found
     return _url(found)
 
 
-def _string(value: str, covered: tuple[Component, ...]) -> sf.Member | Reason:
+def _string(message: Message, covered: tuple[Component, ...]) -> sf.Member | Reason:
     try:
-        item = sf.parse_item(value)
+        item = message.item(FIELD)
     except FieldUnreadable:
         return Reason.SIGNATURE_AGENT_UNPARSABLE
     if _keyed(covered):
@@ -43,10 +46,10 @@ def _string(value: str, covered: tuple[Component, ...]) -> sf.Member | Reason:
 
 
 def _member(
-    value: str, label: str, covered: tuple[Component, ...], keying: Keying
+    message: Message, label: str, covered: tuple[Component, ...], keying: Keying
 ) -> sf.Member | Reason:
     try:
-        members = sf.parse_dictionary(value)
+        members = message.dictionary(FIELD)
     except DuplicateMember:
         # One reader takes the first of the two, the next the last.
         return Reason.SIGNATURE_AGENT_AMBIGUOUS_MEMBER
@@ -90,7 +93,7 @@ def _url(member: sf.Member) -> str | Reason:
 
 
 def _whole(covered: tuple[Component, ...]) -> bool:
-    return Component(FIELD) in covered
+    return _WHOLE in covered
 
 
 def _keyed(covered: tuple[Component, ...]) -> set[str]:

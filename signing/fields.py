@@ -55,6 +55,15 @@ def parse_item(value: str | bytes) -> Item:
     return _item(_parse(value, "item"))
 
 
+def pieces(value: str) -> int:
+    """How many members, items and parameters a field has at most, before anything is parsed.
+
+    It is what parsing costs: some 5 µs each at worst, the bytes in them next to nothing. What
+    separates them is counted, inside of strings too.
+    """
+    return 1 + sum(map(value.count, " ,;(%"))
+
+
 def pair(
     inputs: Mapping[str, Member], signatures: Mapping[str, Member]
 ) -> tuple[tuple[str, Member, Member], ...]:

@@ -13,12 +13,10 @@ from typing import Final
 
 from signing import fields as sf
 from signing.errors import ComponentUnavailable, FieldUnreadable, FieldUnwritable
+from signing.reading import Reading
 
 _NAME: Final = re.compile(r"@?[a-z0-9!#$%&'*+.^_`|~-]+")
 _ABSOLUTE: Final = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
-# Each run of blanks is looked at once, from its start: `[ \t]*\n` alone would go over a long one
-# again from every blank in it.
-_FOLD: Final = re.compile(r"(?<![ \t])[ \t]*+(?:\r?\n[ \t]++)+")
 _DEFAULT_PORT: Final = MappingProxyType({"http": ":80", "https": ":443"})
 
 
@@ -63,8 +61,10 @@ class Message:
     fields: tuple[tuple[str, str], ...] = ()
     status: int | None = None
     request: "Message | None" = None
+    _reading: Reading = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_reading", Reading(self.fields))
         if self.status is not None:
             return
         if not self.method:
@@ -79,13 +79,19 @@ class Message:
 
         Lines are trimmed, unfolded, and joined with ``, `` (RFC 9421, section 2.1).
         """
-        lines = [value.strip(" \t") for key, value in self.fields if key.lower() == name]
-        if not lines:
-            return None
-        joined = ", ".join(lines)
-        if "\n" not in joined:
-            return joined
-        return _FOLD.sub(lambda folds: " " * folds[0].count("\n"), joined)
+        return self._reading.value(name)
+
+    def dictionary(self, name: str) -> Mapping[str, sf.Member]:
+        """The members of a dictionary field, given in lower case; none if it is absent.
+
+        Raises DuplicateMember and FieldUnreadable, also where more would be parsed of this message
+        than `reading.MOST_PIECES`.
+        """
+        return self._reading.dictionary(name)
+
+    def item(self, name: str) -> sf.Item:
+        """The one item of a field, given in lower case. Raises FieldUnreadable as `dictionary`."""
+        return self._reading.item(name)
 
     def component(self, item: Component) -> str:
         """The value of one component, as it stands in the signature base after the colon.
@@ -116,7 +122,16 @@ class Message:
         found = message.field(item.name)
         if found is None:
             raise ComponentUnavailable(item.identifier, "the message has no such field")
-        return found if key is None else _dictionary_member(item, found, key)
+        return found if key is None else message._member(item, key)
+
+    def _member(self, item: Component, key: str) -> str:
+        try:
+            member = self._reading.member(item.name, key)
+        except FieldUnreadable as error:
+            raise ComponentUnavailable(item.identifier, f"no dictionary: {error}") from error
+        if member is None:
+            raise ComponentUnavailable(item.identifier, "the dictionary has no such member")
+        return member
 
     def _derived(self, item: Component) -> str:
         if item.name == "@status" and self.status is not None:
@@ -125,16 +140,6 @@ class Message:
         if derive is None or self.status is not None:
             raise ComponentUnavailable(item.identifier, "this message does not have it")
         return derive(self)
-
-
-def _dictionary_member(item: Component, value: str, key: str) -> str:
-    try:
-        member = sf.parse_dictionary(value).get(key)
-    except FieldUnreadable as error:
-        raise ComponentUnavailable(item.identifier, f"no dictionary: {error}") from error
-    if member is None:
-        raise ComponentUnavailable(item.identifier, "the dictionary has no such member")
-    return sf.serialize_member(member)
 
 
 def _authority(message: Message) -> str:

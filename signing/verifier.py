@@ -96,13 +96,12 @@ def verify(
 
     Raises only what `lookup` and `seen` raise.
     """
-    values = message.field("signature") or ""
-    pairs = _pairs(message.field("signature-input") or "", values)
+    pairs = _pairs(message)
     if isinstance(pairs, Reason):
         return Verification(outcome=pairs.outcome, reason=pairs)
     case = _Case(
         message=message,
-        values=values,
+        values=message.field("signature") or "",
         content=content,
         lookup=lookup,
         seen=seen,
@@ -119,16 +118,16 @@ def verify(
     )
 
 
-def _pairs(inputs: str, values: str) -> tuple[tuple[str, sf.Member, sf.Member], ...] | Reason:
+def _pairs(message: Message) -> tuple[tuple[str, sf.Member, sf.Member], ...] | Reason:
     """Each label with what it states and its value. Doubt about the pairing is the message's."""
     try:
-        stated = sf.parse_dictionary(inputs)
+        stated = message.dictionary("signature-input")
     except DuplicateMember:
         return Reason.DUPLICATE_LABEL
     except FieldUnreadable:
         return Reason.SIGNATURE_INPUT_UNREADABLE
     try:
-        return sf.pair(stated, sf.parse_dictionary(values))
+        return sf.pair(stated, message.dictionary("signature"))
     except DuplicateMember:
         return Reason.DUPLICATE_LABEL
     except LabelMismatch:
