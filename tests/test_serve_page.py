@@ -90,8 +90,8 @@ def told(
             "at some sites by the last copy that we could read, for up to 30 days",
             id="the last good copy somewhere",
         ),
-        pytest.param((Politeness(),), "counts within a day", id="the age of robots.txt"),
-        pytest.param((Politeness(),), "more often than every 10 minutes", id="its shortest age"),
+        pytest.param((Politeness(),), "we have read counts for a day", id="the age of robots.txt"),
+        pytest.param((Politeness(),), "never for less than 10 minutes", id="its shortest age"),
         pytest.param((Politeness(),), "3 answers in a row of 401, 403 or 451", id="refusals"),
     ],
 )

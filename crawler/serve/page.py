@@ -97,9 +97,9 @@ def _promises(manners: Sequence[Politeness]) -> str:
         else "while it cannot be reached ask for nothing, or at some sites by the last copy that "
         "we could read, for up to 30 days"
     )
-    return f"""<p>We read robots.txt before anything else and {unread}. A change of it counts within
-{_span(robots.LONGEST)}; sooner where its <code>Cache-Control</code> says so, though we never ask
-for it more often than every {_span(robots.SHORTEST)}. We make one request at a time to a
+    return f"""<p>We read robots.txt before anything else and {unread}. What we have read
+counts for {_span(robots.LONGEST)}, or for less by its <code>Cache-Control</code>, though never for
+less than {_span(robots.SHORTEST)}. We make one request at a time to a
 host{pausing} and fewer where you are slow or name a <code>Crawl-delay</code>; where that is longer
 than we can keep, we stay away.</p>"""
 
