@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from crawler import cli, configuration, shipped
+from crawler.fetch import keyfiles
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,6 +21,7 @@ BLOCKS = [
         r"^( *)```(\w*)\n(.*?)^ *```$", README, re.DOTALL | re.MULTILINE
     )
 ]
+TOML = [body for language, body in BLOCKS if language == "toml"]
 COMMANDS = sorted(
     {
         line
@@ -81,7 +83,7 @@ def test_its_exit_codes_are_those_that_the_help_names() -> None:
 
 
 def test_its_configuration_can_be_used(tmp_path: Path) -> None:
-    bot, origins = (body for language, body in BLOCKS if language == "toml")
+    bot, origins = (body for body in TOML if "[bot]" in body or "[[origin]]" in body)
     _, _, rest = shipped.text("crawler.toml").partition("[signatures]")
     (tmp_path / "crawler.toml").write_text(f"{bot}\n[signatures]{rest}", encoding="utf-8")
     (tmp_path / "origins.toml").write_text(origins, encoding="utf-8")
@@ -89,8 +91,34 @@ def test_its_configuration_can_be_used(tmp_path: Path) -> None:
     assert [one.name for one in configuration.load(tmp_path / "crawler.toml").origins] == ["docs"]
 
 
+def test_its_state_file_has_every_standing_of_a_key() -> None:
+    (state,) = (body for body in TOML if "retired" in body)
+
+    assert tomllib.loads(state).keys() == {str(standing) for standing in keyfiles.Standing}
+
+
+def test_its_line_of_imports_is_the_contract() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = (
+        one
+        for one in project["tool"]["importlinter"]["contracts"]
+        if one.get("containers") == ["crawler"]
+    )
+    (line,) = (body for _, body in BLOCKS if body.startswith("cli"))
+
+    told = [set(layer.strip().split(", ")) for layer in " ".join(line.split()).split("→")]
+    assert told == [*(set(layer.split(" | ")) for layer in contract["layers"]), {"signing"}]
+
+
+@pytest.mark.parametrize("anchor", sorted(set(re.findall(r"\]\(#([\w-]+)\)", README))))
+def test_each_section_that_it_points_to_is_there(anchor: str) -> None:
+    titles = re.findall(r"^#+ (.+)$", README, re.MULTILINE)
+
+    assert anchor in {title.lower().replace(" ", "-") for title in titles}
+
+
 def test_its_robots_example_is_about_the_bot_of_its_configuration() -> None:
-    (bot,) = (body for language, body in BLOCKS if language == "toml" and "[bot]" in body)
+    (bot,) = (body for body in TOML if "[bot]" in body)
     (robots,) = (body for _, body in BLOCKS if "Crawl-delay" in body)
     product = tomllib.loads(bot)["bot"]["product"]
 
