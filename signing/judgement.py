@@ -42,7 +42,7 @@ class Reason(StrEnum):
     CONTENT_DIGEST_MISMATCH = "content-digest-mismatch"
     MISSING_COMPONENT = "missing-component"  # covered and not there, or there and not covered
     DUPLICATE_COMPONENT = "duplicate-component"
-    SIGNATURE_INPUT_UNREADABLE = "signature-input-unreadable"
+    SIGNATURE_INPUT_UNREADABLE = "signature-input-unreadable"  # or more in it than is read
     SIGNATURE_VALUE_UNREADABLE = "signature-value-unreadable"
     DUPLICATE_LABEL = "duplicate-label"
     LABEL_MISMATCH = "label-mismatch"
@@ -89,8 +89,11 @@ class Policy:
     `tags` select the labels that are judged. `max_window` (expires less created) and `skew` (how
     far ahead created may lie) are seconds. `required` are derived components; `@target-uri`
     stands for those that it contains. `second_alg` is one more spelling of `alg` that an ML-DSA
-    key may come with. Raises ValueError for negative times, and for a `second_alg` that names
-    another algorithm; AlgorithmUnsupported for an unknown one in `algorithms`.
+    key may come with. What a stranger's request may cost has an end: a message with more labels
+    for us than `max_labels` is SIGNATURE_INPUT_UNREADABLE, and so is a label that covers more
+    components than `max_covered`.
+    Raises ValueError for negative numbers, and for a `second_alg` that names another algorithm;
+    AlgorithmUnsupported for an unknown one in `algorithms`.
     """
 
     tags: frozenset[str] = frozenset({"web-bot-auth", "web-bot-auth-pq"})
@@ -100,11 +103,13 @@ class Policy:
     algorithms: frozenset[str] = frozenset({"ed25519", "ml-dsa-44"})
     second_alg: str = "ml-dsa-44"
     keying: Keying = Keying.STRICT
+    max_labels: int = 8
+    max_covered: int = 64
     refused_keyids: frozenset[str] = RFC_9421_TEST_KEYIDS
 
     def __post_init__(self) -> None:
-        if self.max_window < 0 or self.skew < 0:
-            raise ValueError("neither max_window nor skew can be negative")
+        if min(self.max_window, self.skew, self.max_labels, self.max_covered) < 0:
+            raise ValueError("max_window, skew, max_labels and max_covered cannot be negative")
         for name in self.algorithms:
             algorithms.by_name(name)
         if any(self.second_alg == one.name for one in algorithms.TABLE if one.kty != "AKP"):

@@ -99,6 +99,10 @@ def verify(
     pairs = _pairs(message)
     if isinstance(pairs, Reason):
         return Verification(outcome=pairs.outcome, reason=pairs)
+    ours = [(label, stated, value) for label, stated, value in pairs if _tag(stated) in policy.tags]
+    if len(ours) > policy.max_labels:
+        reason = Reason.SIGNATURE_INPUT_UNREADABLE
+        return Verification(outcome=reason.outcome, reason=reason)
     case = _Case(
         message=message,
         values=message.field("signature") or "",
@@ -108,7 +112,6 @@ def verify(
         policy=policy,
         now=now,
     )
-    ours = [(label, stated, value) for label, stated, value in pairs if _tag(stated) in policy.tags]
     judged = tuple(_judge(case, label, stated, value) for label, stated, value in ours)
     return Verification(
         outcome=_overall({judgement.outcome for judgement in judged}),
@@ -149,7 +152,7 @@ def _overall(outcomes: set[Outcome]) -> Outcome:
 
 def _judge(case: _Case, label: str, stated: sf.Member, value: sf.Member) -> Judgement:
     found = Judgement(label=label, tag=_tag(stated))
-    claim = _claim(stated, value, case.values)
+    claim = _claim(stated, value, case)
     if isinstance(claim, Reason):
         return replace(found, reason=claim)
     covered = claim.params.covered
@@ -173,7 +176,9 @@ def _judge(case: _Case, label: str, stated: sf.Member, value: sf.Member) -> Judg
     return replace(found, reason=_fault(case, url, claim, key, base))
 
 
-def _claim(stated: sf.Member, value: sf.Member, values: str) -> _Claim | Reason:
+def _claim(stated: sf.Member, value: sf.Member, case: _Case) -> _Claim | Reason:
+    if isinstance(stated, sf.InnerList) and len(stated.items) > case.policy.max_covered:
+        return Reason.SIGNATURE_INPUT_UNREADABLE
     if _covers_twice(stated):
         return Reason.DUPLICATE_COMPONENT
     try:
@@ -187,7 +192,7 @@ def _claim(stated: sf.Member, value: sf.Member, values: str) -> _Claim | Reason:
     if created is None or expires is None or keyid is None:
         return Reason.MISSING_FIELDS
     try:
-        signature = sf.byte_sequence(value, values)
+        signature = sf.byte_sequence(value, case.values)
     except FieldUnreadable:
         return Reason.SIGNATURE_VALUE_UNREADABLE
     return _Claim(

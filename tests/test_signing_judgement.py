@@ -74,10 +74,9 @@ def test_a_policy_knows_its_algorithms_and_its_token_and_nothing_else() -> None:
 
 
 def test_a_policy_is_valid_from_birth() -> None:
-    with pytest.raises(ValueError, match="can be negative"):
-        Policy(skew=-1)
-    with pytest.raises(ValueError, match="can be negative"):
-        Policy(max_window=-1)
+    for name in ("skew", "max_window", "max_labels", "max_covered"):
+        with pytest.raises(ValueError, match="cannot be negative"):
+            Policy(**{name: -1})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'ed25519' names a classical algorithm"):
         Policy(second_alg="ed25519")
     with pytest.raises(AlgorithmUnsupported, match="hmac-sha256"):

@@ -1,6 +1,7 @@
 """Each signature is judged for itself, with a reason; and garbage is an outcome."""
 
 import json
+import sys
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -260,6 +261,12 @@ def published(key: PublicKey) -> KeyLookup:
 
 
 RIGHT = {
+    "as many labels as the policy judges": Crafted(policy=Policy(max_labels=1)),
+    "as many components as the policy rebuilds": Crafted(policy=Policy(max_covered=2)),
+    "many labels that are not for us": Crafted(
+        input="{}sig1={{}}".format("".join(f"x{n}=(), " for n in range(99))),
+        value="{}sig1={{}}".format("".join(f"x{n}=1, " for n in range(99))),
+    ),
     "the longest window": Crafted(expires=f";expires={CREATED + 86_400}"),
     "created at the last second of the skew": Crafted(created=";created=1800000005"),
     "expiring in the next second": Crafted(expires=";expires=1800000001"),
@@ -322,7 +329,15 @@ WRONG = {
     "unclosed value": (Crafted(value="sig1=:AA"), Reason.SIGNATURE_VALUE_UNREADABLE),
     "value in base64url": (Crafted(value="sig1=:-_-_:"), Reason.SIGNATURE_VALUE_UNREADABLE),
     "non-ASCII value": (Crafted(value="sig1=é"), Reason.SIGNATURE_VALUE_UNREADABLE),
+    "a label more than the policy judges": (
+        Crafted(policy=Policy(max_labels=0)),
+        Reason.SIGNATURE_INPUT_UNREADABLE,
+    ),
     # The label's own.
+    "a component more than the policy rebuilds": (
+        Crafted(policy=Policy(max_covered=1)),
+        Reason.SIGNATURE_INPUT_UNREADABLE,
+    ),
     "item instead of a list": (
         Crafted(input='sig1="x";tag="web-bot-auth"'),
         Reason.SIGNATURE_INPUT_UNREADABLE,
@@ -695,6 +710,112 @@ def test_garbage_is_an_outcome_and_never_an_exception(
     )
 
     assert found.outcome is not Outcome.VERIFIED
+
+
+# What strangers may cost ----------------------------------------------------------------------
+
+TAIL = f';created={CREATED};expires={CREATED + 60};keyid="k";tag="web-bot-auth"'
+
+
+def members(count: int) -> str:
+    return ", ".join(f"k{number}" for number in range(count))
+
+
+def listed(count: int) -> tuple[tuple[str, str], ...]:
+    """One label, which covers each member of one dictionary."""
+    keyed = " ".join(f'"a";key="k{number}"' for number in range(count))
+    return (
+        ("Signature-Agent", 'sig1="https://a.example"'),
+        ("A", members(count)),
+        ("Signature-Input", f'sig1=("@authority" "signature-agent";key="sig1" {keyed}){TAIL}'),
+        ("Signature", "sig1=:AAAA:"),
+    )
+
+
+def labelled(count: int) -> tuple[tuple[str, str], ...]:
+    """Labels with an agent each."""
+    names = [f"s{number}" for number in range(count)]
+    covered = [f'{name}=("@authority" "signature-agent";key="{name}"){TAIL}' for name in names]
+    return (
+        ("Signature-Agent", ", ".join(f'{name}="https://a.example"' for name in names)),
+        ("Signature-Input", ", ".join(covered)),
+        ("Signature", ", ".join(f"{name}=:AAAA:" for name in names)),
+    )
+
+
+def unjudged(count: int) -> tuple[tuple[str, str], ...]:
+    """Labels with a fault of their own, and one value among them that has all their text."""
+    names = [f"s{number}" for number in range(count)]
+    return (
+        ("Signature-Input", ", ".join(f'{name}=();tag="web-bot-auth"' for name in names)),
+        ("Signature", ", ".join(f"{name}=:AAAA:" for name in names)),
+    )
+
+
+def apart(count: int) -> tuple[tuple[str, str], ...]:
+    """One label that covers a field after the other, each on a line of its own."""
+    names = " ".join(f'"x{number}"' for number in range(count))
+    return (
+        ("Signature-Agent", 'sig1="https://a.example"'),
+        ("Signature-Input", f'sig1=("@authority" "signature-agent";key="sig1" {names}){TAIL}'),
+        ("Signature", "sig1=:AAAA:"),
+        *((f"X{number}", "v") for number in range(count)),
+    )
+
+
+def shared(count: int) -> tuple[tuple[str, str], ...]:
+    """Labels that all cover the same few members of one long dictionary."""
+    keyed = " ".join(f'"a";key="k{number}"' for number in range(20))
+    return (
+        ("Signature-Agent", '"https://a.example"'),
+        ("A", members(20 + count)),
+        (
+            "Signature-Input",
+            ", ".join(f's{n}=("@authority" "signature-agent" {keyed}){TAIL}' for n in range(8)),
+        ),
+        ("Signature", ", ".join(f"s{n}=:AAAA:" for n in range(8))),
+    )
+
+
+def calls(fields: tuple[tuple[str, str], ...], policy: Policy) -> int:
+    """Count the functions that judging these fields calls, those in C too."""
+    message, counted = replace(REQUEST, fields=fields), 0
+
+    def count(frame: object, event: str, arg: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        verify(message, answers(Reason.UNKNOWN_KEY), policy, NOW)
+    finally:
+        sys.setprofile(before)
+    return counted
+
+
+HOSTILE = [listed, labelled, unjudged, apart, shared]
+BOUNDLESS = Policy(max_labels=10_000, max_covered=10_000)
+
+
+@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__doc__)
+@pytest.mark.parametrize("policy", [Policy(), BOUNDLESS], ids=["default", "without the caps"])
+def test_twice_as_much_of_anything_is_about_twice_the_work(
+    make: Callable[[int], tuple[tuple[str, str], ...]], policy: Policy
+) -> None:
+    once, twice, four_times = (calls(make(count), policy) for count in (60, 120, 240))
+
+    assert twice <= 2.2 * once
+    assert four_times <= 2.2 * twice
+
+
+@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__doc__)
+def test_however_much_is_sent_the_work_stays_that_of_some_thousand_pieces(
+    make: Callable[[int], tuple[tuple[str, str], ...]],
+) -> None:
+    sizes = [calls(make(count), Policy()) for count in (300, 1_000, 3_000)]
+
+    assert max(sizes) < 60_000
 
 
 # Published vectors ----------------------------------------------------------------------------
