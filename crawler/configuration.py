@@ -115,6 +115,12 @@ def duration(value: object) -> float:
     )
 
 
+def written(seconds: float) -> str:
+    """A duration as people write it, in the longest unit up to days that leaves no rest."""
+    unit = next(unit for unit in ("d", "h", "m", "s") if unit == "s" or not seconds % _UNITS[unit])
+    return f"{seconds / _UNITS[unit]:.15g}{unit}"
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")

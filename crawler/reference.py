@@ -18,7 +18,7 @@ from typing import get_args
 from msgspec import NODEFAULT, Struct
 from msgspec import inspect as types
 
-from crawler import events, settings, shipped
+from crawler import configuration, events, settings, shipped
 
 _EVENTS: tuple[type[Struct], ...] = get_args(events.Event)
 _SECTIONS: tuple[tuple[str, type[Struct]], ...] = (
@@ -102,7 +102,6 @@ _WRITTEN = re.compile(r"(?:# )?(\w+) = .*?\s# ?(.+)")
 _TEXT = re.compile(r"(?:# )?\w+ = \[?\"")
 _SECTION = re.compile(r"(?:# )?\[+([\w.]+)\]+")
 _FIELD = re.compile(r"^    (\w+): .*?  # (.+)$", re.MULTILINE)
-_UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
 
 
 def settings_table() -> str:
@@ -251,8 +250,7 @@ def _written(value: object, *, is_duration: bool) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_written(item, is_duration=is_duration) for item in value)}]"
     if is_duration and isinstance(value, float):
-        length, unit = next(((n, unit) for n, unit in _UNITS if value % n == 0), (1, "s"))
-        return f'"{value / length:g}{unit}"'
+        return f'"{configuration.written(value)}"'
     return json.dumps(value, default=str)
 
 

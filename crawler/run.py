@@ -345,5 +345,11 @@ def seen(settings: Settings, store: Store) -> dict[str, Seen]:
 
 
 def _not_due(origin: Origin, run: str, when: float, now: float) -> Deferred:
-    detail = f"schedule {origin.schedule!r}" if origin.schedule else f"every {origin.every:g} s"
-    return Deferred(at=now, run=run, origin=origin.name, why=Why.NOT_DUE, until=when, detail=detail)
+    return Deferred(
+        at=now,
+        run=run,
+        origin=origin.name,
+        why=Why.NOT_DUE,
+        until=when,
+        detail=schedule.rhythm(origin),
+    )

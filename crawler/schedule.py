@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from crawler import configuration
 from crawler.polite.frontier import Refresh
 from crawler.problems import OriginUnknown
 from crawler.settings import Origin, Settings
@@ -15,6 +16,13 @@ def selected(settings: Settings, names: Sequence[str]) -> tuple[Origin, ...]:
         if name not in known:
             raise OriginUnknown(name, known)
     return tuple(known[name] for name in dict.fromkeys(names)) or settings.origins
+
+
+def rhythm(origin: Origin) -> str:
+    """How often an origin is due, as its settings say it; nothing where each run asks."""
+    if origin.every is not None:
+        return f"every {configuration.written(origin.every)}"
+    return "" if origin.schedule is None else f"schedule {origin.schedule!r}"
 
 
 def due(origin: Origin, refresh: Refresh | None, now: float) -> float:

@@ -230,3 +230,19 @@ def test_a_file_that_is_not_utf8_is_said(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_durations_are_seconds_or_have_a_unit(written: object, seconds: float) -> None:
     assert configuration.duration(written) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"),
+    [
+        (21600.0, "6h"),
+        (2_592_000.0, "30d"),
+        (5400.0, "90m"),
+        (90.0, "90s"),
+        (90.5, "90.5s"),
+        (1_000_001.0, "1000001s"),
+    ],
+)
+def test_a_duration_is_shown_as_it_may_be_written(seconds: float, written: str) -> None:
+    assert configuration.written(seconds) == written
+    assert configuration.duration(written) == seconds

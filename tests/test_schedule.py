@@ -81,3 +81,16 @@ def test_an_unknown_name_is_a_usage_error_with_the_likely_one(name: str, hint: s
         schedule.selected(settings("one", "two"), (name,))
 
     assert (caught.value.code, caught.value.hint) == (2, hint)
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ({"every": 21600.0}, "every 6h"),
+        ({"schedule": "0 5 * * 1"}, "schedule '0 5 * * 1'"),
+        ({}, ""),
+    ],
+    ids=["every", "schedule", "neither"],
+)
+def test_a_rhythm_is_told_as_the_configuration_has_it(known: dict[str, Any], told: str) -> None:
+    assert schedule.rhythm(origin(**known)) == told
