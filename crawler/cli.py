@@ -218,7 +218,8 @@ def check(config: ConfigOption = None) -> None:
     from crawler import command
 
     with told():
-        command.check(command.configured(config))
+        code = command.check(command.configured(config))
+    raise typer.Exit(code)
 
 
 @app.command()

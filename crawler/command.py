@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from crawler import configuration, shipped
+from crawler import configuration, doubts, shipped
 from crawler.fetch import keyfiles
 from crawler.problems import OriginUnknown, Problem, UsageProblem
 from crawler.settings import Settings
@@ -30,6 +30,10 @@ class Stopped(Problem):
     def __init__(self, what: str, number: signal.Signals, hint: str | None = None) -> None:
         super().__init__(f"{what} was stopped by {number.name} before its end", hint)
         self.code = 128 + number
+
+
+class Unnamed(Problem):
+    """Nobody is asked in the name of the example: a site could reach no one."""
 
 
 class WriteRefused(Problem):
@@ -52,6 +56,11 @@ def once(
     from crawler import run
     from crawler.watch.analysis import Analysis
 
+    if examples := doubts.examples(settings):
+        raise Unnamed(
+            f"crawler.toml: {examples[0]}: nobody can look up the keys or write to whoever crawls",
+            "say in [bot] who you are; crawl check lists what is left to say",
+        )
     analysis = Analysis(origins=names or None)
     told, watched = _progress(analysis.add, quiet=quiet)
     ended = asyncio.run(
@@ -185,17 +194,29 @@ Next:
     )
 
 
-def check(settings: Settings) -> None:
-    """Say in one line that the configuration is fine; what is not was raised before."""
+def check(settings: Settings) -> int:
+    """Say in one line that the configuration is fine; what is not was raised before.
+
+    What of it is still the example's is noted on stderr, and what will never be asked needs
+    attention; the exit code.
+    """
     from crawler.fetch.keyring import Keys
 
     held = Keys(settings.keys_directory, settings.signatures.second.algorithm).current(0.0)
     origins = len(settings.origins)
+    code = _attended(doubts.barred(settings), quiet=False)
     second = f"; sig2 cannot be sent: {held.degraded}" if held.degraded else ""
+    fine = "fine" if code == 0 else "readable"
     print(
-        f"fine: {settings.bot.product}, {origins} origin{'s' * (origins != 1)}, "
+        f"{fine}: {settings.bot.product}, {origins} origin{'s' * (origins != 1)}, "
         f"signing with {held.keyring.first.keyid}{second}"
     )
+    for example in doubts.examples(settings):
+        print(
+            f"crawl: note: crawler.toml: {example}; --once asks nobody until it is yours",
+            file=sys.stderr,
+        )
+    return code
 
 
 def keys_new(settings: Settings) -> None:

@@ -122,9 +122,42 @@ def test_what_init_wrote_passes_check_in_one_line(tmp_path: Path) -> None:
     ended = elsewhere(tmp_path, "check", "--config", "desk/crawler.toml")
 
     assert "crawl check --config desk/crawler.toml" in made.answer
-    assert (ended.code, ended.said) == (0, "")
+    assert ended.code == 0
     (line,) = ended.answer.splitlines()
     assert line.startswith("fine: ExampleBot, 2 origins, signing with ")
+
+
+def test_the_example_is_noted_by_check_and_asks_nobody_until_it_is_ones_own(
+    tmp_path: Path,
+) -> None:
+    elsewhere(tmp_path, "init")
+
+    checked = elsewhere(tmp_path, "check")
+    code, answer, (problem, hint) = complaint(elsewhere(tmp_path, "--once"))
+    foretold = elsewhere(tmp_path, "--once", "--dry-run")
+
+    notes = checked.said.splitlines()
+    assert [note.split(" = ")[0] for note in notes] == [
+        f"crawl: note: crawler.toml: bot.{name}" for name in ("home", "contact", "product")
+    ]
+    assert all(note.endswith("--once asks nobody until it is yours") for note in notes)
+    assert (code, answer) == (1, "")
+    assert problem.startswith('crawler.toml: bot.home = "https://bot.example" is the example')
+    assert hint == "say in [bot] who you are; crawl check lists what is left to say"
+    assert (foretold.code, foretold.said) == (0, "")
+    assert not (tmp_path / "state").exists()
+
+
+def test_check_calls_for_attention_where_an_address_will_never_be_asked(
+    tmp_path: Path, site: CapturingServer
+) -> None:
+    ended = operator(tmp_path, site, allow_private=False).crawl("check")
+
+    assert ended.code == 3
+    assert ended.said == (
+        "crawl: attention: one: not asked (127.0.0.1 is loopback; allow_private = true admits it)\n"
+    )
+    assert ended.answer.startswith("readable: ExampleBot, 1 origin, signing with ")
 
 
 @pytest.mark.parametrize("there", shipped.CONFIG)
