@@ -22,6 +22,9 @@ RFC_9421_TEST_KEYIDS: Final = frozenset(
 )
 
 
+_NAMES: Final = frozenset(algorithm.name for algorithm in algorithms.TABLE)
+
+
 class Outcome(StrEnum):
     """What became of a signature, or of a message."""
 
@@ -88,12 +91,12 @@ class Policy:
 
     `tags` select the labels that are judged. `max_window` (expires less created) and `skew` (how
     far ahead created may lie) are seconds. `required` are derived components; `@target-uri`
-    stands for those that it contains. `second_alg` is one more spelling of `alg` that an ML-DSA
-    key may come with. What a stranger's request may cost has an end: a message with more labels
+    stands for those that it contains. `second_alg` is one more spelling of `alg` for the one
+    ML-DSA algorithm among `algorithms`; empty is none. What a stranger's request may cost has an end: a message with more labels
     for us than `max_labels` is SIGNATURE_INPUT_UNREADABLE, and so is a label that covers more
     components than `max_covered`.
-    Raises ValueError for negative numbers, and for a `second_alg` that names another algorithm;
-    AlgorithmUnsupported for an unknown one in `algorithms`.
+    Raises ValueError for negative numbers, and for a `second_alg` that names another algorithm or
+    could stand for none or for several; AlgorithmUnsupported for an unknown one in `algorithms`.
     """
 
     tags: frozenset[str] = frozenset({"web-bot-auth", "web-bot-auth-pq"})
@@ -101,7 +104,7 @@ class Policy:
     skew: int = 5
     required: frozenset[str] = frozenset({"@authority"})
     algorithms: frozenset[str] = frozenset({"ed25519", "ml-dsa-44"})
-    second_alg: str = "ml-dsa-44"
+    second_alg: str = ""
     keying: Keying = Keying.STRICT
     max_labels: int = 8
     max_covered: int = 64
@@ -110,10 +113,18 @@ class Policy:
     def __post_init__(self) -> None:
         if min(self.max_window, self.skew, self.max_labels, self.max_covered) < 0:
             raise ValueError("max_window, skew, max_labels and max_covered cannot be negative")
-        for name in self.algorithms:
-            algorithms.by_name(name)
-        if any(self.second_alg == one.name for one in algorithms.TABLE if one.kty != "AKP"):
-            raise ValueError(f"second_alg {self.second_alg!r} names a classical algorithm")
+        second = [name for name in self.algorithms if algorithms.by_name(name).kty == "AKP"]
+        if not self.second_alg or self.second_alg in second:
+            return
+        if self.second_alg in _NAMES:
+            raise ValueError(
+                f"second_alg {self.second_alg!r} names an algorithm that is no ML-DSA of this policy"
+            )
+        if len(second) != 1:
+            raise ValueError(
+                f"second_alg {self.second_alg!r} has to stand for one ML-DSA algorithm, "
+                f"the policy has {len(second)}"
+            )
 
     def knows(self, alg: str) -> bool:
         """Whether an `alg` parameter names anything that this policy accepts."""
@@ -123,7 +134,9 @@ class Policy:
         """Whether an `alg` parameter goes with a key; none goes with any (RFC 9421, 3.3.7)."""
         if alg is None or alg == key.algorithm.name:
             return True
-        return key.algorithm.kty == "AKP" and alg == self.second_alg != ""
+        # A token of its own is left, and the constructor saw to it that it stands for one algorithm.
+        stands = key.algorithm.kty == "AKP" and key.algorithm.name in self.algorithms
+        return stands and alg == self.second_alg != "" and alg not in _NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

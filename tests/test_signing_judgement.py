@@ -2,12 +2,13 @@
 
 import pytest
 
-from signing.algorithms import ED25519, ML_DSA_44
+from signing.algorithms import ED25519, ML_DSA_44, ML_DSA_65
 from signing.errors import AlgorithmUnsupported
 from signing.judgement import Judgement, Outcome, Policy, Reason
 from signing.keys import PrivateKey, PublicKey
 
 FIRST = PrivateKey(ED25519, bytes(32)).public_key
+LARGER = PrivateKey(ML_DSA_65, bytes(32)).public_key
 SECOND = PrivateKey(ML_DSA_44, bytes(32)).public_key
 
 CLOSED_LIST = """
@@ -53,6 +54,11 @@ AGREEMENTS = [
     pytest.param("mldsa", "mldsa", FIRST, False, id="the token is not for Ed25519"),
     pytest.param("ml-dsa-44", "ml-dsa-44", FIRST, False, id="Ed25519 by the other's name"),
     pytest.param("", "", SECOND, False, id="an empty alg is no token"),
+    pytest.param("", "ml-dsa-44", SECOND, True, id="its own name without a token"),
+    pytest.param("mldsa", "mldsa", LARGER, False, id="the token is for the policy's algorithm"),
+    pytest.param("ml-dsa-44", "ml-dsa-44", LARGER, False, id="ML-DSA-65 by the name of -44"),
+    pytest.param("", "ml-dsa-44", LARGER, False, id="ML-DSA-65 by a name that is no token"),
+    pytest.param("", "ml-dsa-65", SECOND, False, id="ML-DSA-44 by the name of -65"),
 ]
 
 
@@ -77,7 +83,45 @@ def test_a_policy_is_valid_from_birth() -> None:
     for name in ("skew", "max_window", "max_labels", "max_covered"):
         with pytest.raises(ValueError, match="cannot be negative"):
             Policy(**{name: -1})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'ed25519' names a classical algorithm"):
-        Policy(second_alg="ed25519")
     with pytest.raises(AlgorithmUnsupported, match="hmac-sha256"):
         Policy(algorithms=frozenset({"hmac-sha256"}))
+
+
+DEFAULT = Policy().algorithms
+BOTH_SIZES = frozenset({"ed25519", "ml-dsa-44", "ml-dsa-65"})
+
+
+def test_an_ml_dsa_key_is_not_known_by_the_name_of_another_size() -> None:
+    for policy in (
+        Policy(algorithms=BOTH_SIZES),
+        Policy(algorithms=BOTH_SIZES, second_alg="ml-dsa-44"),
+    ):
+        assert policy.agrees("ml-dsa-44", SECOND)
+        assert policy.agrees("ml-dsa-65", LARGER)
+        assert not policy.agrees("ml-dsa-44", LARGER)
+        assert not policy.agrees("ml-dsa-65", SECOND)
+
+
+@pytest.mark.parametrize(
+    ("token", "accepted", "match"),
+    [
+        pytest.param("ed25519", DEFAULT, "no ML-DSA of this policy", id="classical"),
+        pytest.param("ml-dsa-65", DEFAULT, "no ML-DSA of this policy", id="another size"),
+        pytest.param("ed25519", {"ed25519"}, "no ML-DSA of this policy", id="without ML-DSA"),
+        pytest.param("mldsa", {"ed25519"}, "the policy has 0", id="a token for nothing"),
+        pytest.param("mldsa", BOTH_SIZES, "the policy has 2", id="a token for two"),
+    ],
+)
+def test_a_token_stands_for_the_policys_second_algorithm_only(
+    token: str, accepted: frozenset[str], match: str
+) -> None:
+    with pytest.raises(ValueError, match=match):
+        Policy(second_alg=token, algorithms=frozenset(accepted))
+
+
+def test_a_token_may_stand_for_a_larger_algorithm_that_the_policy_names() -> None:
+    policy = Policy(second_alg="mldsa", algorithms=frozenset({"ed25519", "ml-dsa-65"}))
+
+    assert policy.knows("mldsa")
+    assert policy.agrees("mldsa", LARGER)
+    assert not policy.agrees("mldsa", SECOND)

@@ -249,6 +249,7 @@ MEMBER = '"@authority" "signature-agent";key="sig1"'
 BODY = b'{"hello":"world"}'
 DIGEST = ("Content-Digest", content_digest(BODY))
 WITH_DIGEST = '"@authority" "signature-agent" "content-digest"'
+LARGER = PrivateKey(ML_DSA_65, bytes(range(32)))
 P256 = PrivateKey(ECDSA_P256, b"\x01" * 32)
 
 
@@ -464,6 +465,16 @@ WRONG = {
     ),
     "ML-DSA under the name of Ed25519": (
         Crafted(key=SECOND, keyid=f';keyid="{SECOND.keyid}"'),
+        Reason.ALGORITHM_MISMATCH,
+    ),
+    "ML-DSA-65 under the name of ML-DSA-44": (
+        Crafted(
+            key=LARGER,
+            keyid=f';keyid="{LARGER.keyid}"',
+            alg=';alg="ml-dsa-44"',
+            keys=shelf(LARGER.public_key),
+            policy=Policy(algorithms=frozenset({"ml-dsa-44", "ml-dsa-65"})),
+        ),
         Reason.ALGORITHM_MISMATCH,
     ),
     "unknown key": (Crafted(keys=shelf(SECOND.public_key)), Reason.UNKNOWN_KEY),
@@ -880,8 +891,8 @@ def test_the_default_policy_takes_none_of_the_vectors_liberties(
 
 
 def test_a_larger_key_needs_a_policy_that_names_it() -> None:
-    key = PrivateKey(ML_DSA_65, bytes(32))
-    crafted = Crafted(key=key, keyid=f';keyid="{key.keyid}"', alg="", keys=shelf(key.public_key))
+    keyid, keys = f';keyid="{LARGER.keyid}"', shelf(LARGER.public_key)
+    crafted = Crafted(key=LARGER, keyid=keyid, alg="", keys=keys)
     larger = Policy(algorithms=frozenset({"ml-dsa-65"}))
 
     assert crafted.judged().labels[0].reason is Reason.UNSUPPORTED_ALGORITHM
