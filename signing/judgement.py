@@ -11,16 +11,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from signing import algorithms
-from signing.keys import PublicKey
-
-# RFC 9421, appendix B.1: their secrets are printed there, so a signature by them says nothing.
-RFC_9421_TEST_KEYIDS: Final = frozenset(
-    {
-        "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",  # test-key-ed25519
-        "ydQXMtvbsOsZyFir-Y7A8t7fKEM1gbKPvyFkdpu4fvI",  # test-key-ecc-p256
-    }
-)
-
+from signing.keys import PUBLISHED_TEST_KEYS, PublicKey
 
 _NAMES: Final = frozenset(algorithm.name for algorithm in algorithms.TABLE)
 
@@ -92,9 +83,11 @@ class Policy:
     `tags` select the labels that are judged. `max_window` (expires less created) and `skew` (how
     far ahead created may lie) are seconds. `required` are derived components; `@target-uri`
     stands for those that it contains. `second_alg` is one more spelling of `alg` for the one
-    ML-DSA algorithm among `algorithms`; empty is none. What a stranger's request may cost has an end: a message with more labels
-    for us than `max_labels` is SIGNATURE_INPUT_UNREADABLE, and so is a label that covers more
-    components than `max_covered`.
+    ML-DSA algorithm among `algorithms`; empty is none. `refused_keyids` are not even looked up:
+    all test keys whose secrets are published, unless a test says otherwise.
+    What a stranger's request may cost has an end: a message with more labels for us than
+    `max_labels` is SIGNATURE_INPUT_UNREADABLE, and so is a label that covers more components than
+    `max_covered`.
     Raises ValueError for negative numbers, and for a `second_alg` that names another algorithm or
     could stand for none or for several; AlgorithmUnsupported for an unknown one in `algorithms`.
     """
@@ -108,7 +101,7 @@ class Policy:
     keying: Keying = Keying.STRICT
     max_labels: int = 8
     max_covered: int = 64
-    refused_keyids: frozenset[str] = RFC_9421_TEST_KEYIDS
+    refused_keyids: frozenset[str] = PUBLISHED_TEST_KEYS
 
     def __post_init__(self) -> None:
         if min(self.max_window, self.skew, self.max_labels, self.max_covered) < 0:
@@ -118,7 +111,7 @@ class Policy:
             return
         if self.second_alg in _NAMES:
             raise ValueError(
-                f"second_alg {self.second_alg!r} names an algorithm that is no ML-DSA of this policy"
+                f"second_alg {self.second_alg!r} names another algorithm, no ML-DSA of this policy"
             )
         if len(second) != 1:
             raise ValueError(
@@ -134,7 +127,7 @@ class Policy:
         """Whether an `alg` parameter goes with a key; none goes with any (RFC 9421, 3.3.7)."""
         if alg is None or alg == key.algorithm.name:
             return True
-        # A token of its own is left, and the constructor saw to it that it stands for one algorithm.
+        # The constructor saw to it that a token stands for one algorithm.
         stands = key.algorithm.kty == "AKP" and key.algorithm.name in self.algorithms
         return stands and alg == self.second_alg != "" and alg not in _NAMES
 

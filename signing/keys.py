@@ -19,7 +19,7 @@ from signing.errors import AlgorithmUnsupported, KeyUnreadable
 _EXPANDED_KEPT: Final = 16  # keys; two sign at a time, the others are rotated ones
 
 # Everybody has the secrets of these: a signature by them says nothing about who made it.
-_PUBLISHED_TEST_KEYS: Final = frozenset(
+PUBLISHED_TEST_KEYS: Final = frozenset(
     {
         "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",  # RFC 9421, B.1.4: test-key-ed25519
         "ydQXMtvbsOsZyFir-Y7A8t7fKEM1gbKPvyFkdpu4fvI",  # RFC 9421, B.1.3: test-key-ecc-p256
@@ -149,7 +149,7 @@ def is_published_test_key(keyid: str) -> bool:
 
     For applications to refuse outside tests.
     """
-    return keyid in _PUBLISHED_TEST_KEYS
+    return keyid in PUBLISHED_TEST_KEYS
 
 
 def read_public(jwk: Mapping[str, object]) -> PublicKey:

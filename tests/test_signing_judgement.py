@@ -5,7 +5,12 @@ import pytest
 from signing.algorithms import ED25519, ML_DSA_44, ML_DSA_65
 from signing.errors import AlgorithmUnsupported
 from signing.judgement import Judgement, Outcome, Policy, Reason
-from signing.keys import PrivateKey, PublicKey
+from signing.keys import (
+    PUBLISHED_TEST_KEYS,
+    PrivateKey,
+    PublicKey,
+    is_published_test_key,
+)
 
 FIRST = PrivateKey(ED25519, bytes(32)).public_key
 LARGER = PrivateKey(ML_DSA_65, bytes(32)).public_key
@@ -125,3 +130,9 @@ def test_a_token_may_stand_for_a_larger_algorithm_that_the_policy_names() -> Non
     assert policy.knows("mldsa")
     assert policy.agrees("mldsa", LARGER)
     assert not policy.agrees("mldsa", SECOND)
+
+
+def test_every_key_whose_secret_is_published_is_refused_unless_told_otherwise() -> None:
+    assert Policy().refused_keyids == PUBLISHED_TEST_KEYS
+    assert all(map(is_published_test_key, Policy().refused_keyids))
+    assert len(PUBLISHED_TEST_KEYS) == 12

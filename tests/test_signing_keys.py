@@ -342,11 +342,28 @@ def test_the_cache_is_bounded() -> None:
     assert keys.expanded.cache_info().currsize == keys.expanded.cache_info().maxsize == 16
 
 
-def test_the_published_test_key_of_rfc_9421_is_recognized() -> None:
-    seed = "9f8362f87a484a954e6e740c5b4c0e84229139a20aa8ab56ff66586f6a7d29c5"
+@pytest.mark.parametrize(
+    ("algorithm", "secret"),
+    [
+        pytest.param(
+            ED25519,
+            "9f8362f87a484a954e6e740c5b4c0e84229139a20aa8ab56ff66586f6a7d29c5",
+            id="B.1.4, Ed25519",
+        ),
+        pytest.param(
+            ECDSA_P256,
+            "529b85f3597e90ec5b8dfed3e26352bf4af9b4debb1a29bbae77fa105a5c603b",
+            id="B.1.3, P-256",
+        ),
+    ],
+)
+def test_the_published_test_keys_of_rfc_9421_are_recognized(
+    algorithm: Algorithm, secret: str
+) -> None:
+    key = PrivateKey(algorithm, bytes.fromhex(secret))
 
-    assert keys.is_published_test_key(PrivateKey(ED25519, bytes.fromhex(seed)).keyid)
-    assert not keys.is_published_test_key(keys.generate(ED25519).keyid)
+    assert keys.is_published_test_key(key.keyid)
+    assert not keys.is_published_test_key(keys.generate(algorithm).keyid)
 
 
 def test_the_all_zero_seed_of_rfc_9964_is_recognized() -> None:

@@ -250,6 +250,7 @@ BODY = b'{"hello":"world"}'
 DIGEST = ("Content-Digest", content_digest(BODY))
 WITH_DIGEST = '"@authority" "signature-agent" "content-digest"'
 LARGER = PrivateKey(ML_DSA_65, bytes(range(32)))
+NOBODYS = PrivateKey(ML_DSA_44, bytes(32))  # RFC 9964, appendix A
 P256 = PrivateKey(ECDSA_P256, b"\x01" * 32)
 
 
@@ -496,6 +497,10 @@ WRONG = {
     ),
     "a key that the policy refuses": (
         Crafted(policy=Policy(refused_keyids=frozenset({FIRST.keyid})), keys=nobody),
+        Reason.UNKNOWN_KEY,
+    ),
+    "a key whose secret an RFC prints": (
+        Crafted(key=NOBODYS, keyid=f';keyid="{NOBODYS.keyid}"', alg="", keys=nobody),
         Reason.UNKNOWN_KEY,
     ),
     "directory unavailable": (
