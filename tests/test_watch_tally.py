@@ -119,6 +119,7 @@ def test_the_classes_add_up(records: list[FetchRecord]) -> None:
 
     assert sum(getattr(found, name) for name in CLASSES) == found.requests
     assert found.dual + found.single == found.requests
+    assert found.requests == sum(each.left for each in records)
     assert found.requests + found.not_sent == len(records)
     assert sum(found.statuses.values()) + sum(found.failures.values()) + found.cancelled == (
         found.requests

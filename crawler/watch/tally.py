@@ -93,7 +93,8 @@ class Tally:
 
     def add(self, record: FetchRecord) -> None:
         """Count one request, or what was to be one and never left."""
-        if not record.left:
+        labels = record.labels
+        if not labels:  # it never left, as record.left says, which would cost a call a line
             self._add_unsent(record)
             return
         status = record.status
@@ -102,7 +103,7 @@ class Tally:
         else:
             self._add_rest(record)
         situation = self.situation
-        if len(record.labels) > 1:
+        if len(labels) > 1:
             situation.last = situation.telling = record
             heads = self._dual
         else:
