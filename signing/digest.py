@@ -27,7 +27,8 @@ def agrees(value: str, body: bytes) -> bool:
     Raises FieldUnreadable.
     """
     members = sf.parse_dictionary(value)
-    known = [(member, _HASHES[name]) for name, member in members.items() if name in _HASHES]
+    texts = sf.own_texts(value, members)
+    known = members.keys() & _HASHES
     return bool(known) and all(
-        sf.byte_sequence(member, value) == compute(body) for member, compute in known
+        sf.byte_sequence(members[name], texts[name]) == _HASHES[name](body) for name in known
     )

@@ -4,11 +4,12 @@ Stricter than RFC 9651 in one place: a member or parameter that stands twice is 
 RFC lets the last one win, and a reader that takes the first would see another message.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 import http_sf
 from http_sf import DisplayString, Token
@@ -16,6 +17,12 @@ from http_sf import DisplayString, Token
 from signing.errors import DuplicateMember, FieldUnreadable, FieldUnwritable, LabelMismatch
 
 __all__ = ["BareItem", "DisplayString", "InnerList", "Item", "Member", "Params", "Token"]
+
+# One member of a dictionary that parses: a comma is in it inside of strings alone. Only in an
+# sf-string does a backslash escape; a display string has its escapes in hex.
+_MEMBER: Final = re.compile(
+    r"""(?: [^",%]++ | %"[^"]*+" | "(?:[^"\\]++|\\.)*+" | % )++""", re.VERBOSE
+)
 
 # Token and DisplayString are no str: `isinstance(value, str)` is true for an sf-string alone.
 BareItem: TypeAlias = int | Decimal | str | bool | bytes | Token | datetime | DisplayString
@@ -76,15 +83,21 @@ def pair(
     return tuple((label, member, signatures[label]) for label, member in inputs.items())
 
 
-def byte_sequence(member: Member, field: str) -> bytes:
-    """The bytes of a member of ``field``, the text that it was read from.
+def own_texts(value: str, members: Mapping[str, Member]) -> dict[str, str]:
+    """The text of each member, its name in front, in the dictionary field that was parsed."""
+    return dict(zip(members, _MEMBER.findall(value.strip(" ")), strict=True))
+
+
+def byte_sequence(member: Member, text: str) -> bytes:
+    """The bytes of a member; ``text`` is its own (``own_texts``), or a field with it alone.
 
     Raises FieldUnreadable for another type, and for anything but standard base64 with its
     padding: RFC 9651 (4.2.7) forgives that, but then one signature has several spellings.
     """
     if not isinstance(member, Item) or not isinstance(member.value, bytes):
         raise FieldUnreadable("the value is no byte sequence")
-    if serialize_byte_sequence(member.value) not in field:
+    # Not just anywhere in it: a parameter may have the right spelling beside a wrong one.
+    if not text.partition("=")[2].startswith(serialize_byte_sequence(member.value)):
         raise FieldUnreadable("the byte sequence is not in standard base64 with padding")
     return member.value
 

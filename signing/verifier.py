@@ -7,6 +7,7 @@ comes first, the lookup of the key after it, and what only a true signer may cau
 the replay memory, last.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -56,7 +57,7 @@ class _Case:
     """All that a judge may look at."""
 
     message: Message
-    values: str  # the Signature field, as it came
+    texts: Mapping[str, str]  # of each label in Signature, as it came
     content: bytes
     lookup: KeyLookup
     seen: Seen | None
@@ -105,7 +106,7 @@ def verify(
         return Verification(outcome=reason.outcome, reason=reason)
     case = _Case(
         message=message,
-        values=message.field("signature") or "",
+        texts=sf.own_texts(message.field("signature") or "", message.dictionary("signature")),
         content=content,
         lookup=lookup,
         seen=seen,
@@ -152,7 +153,7 @@ def _overall(outcomes: set[Outcome]) -> Outcome:
 
 def _judge(case: _Case, label: str, stated: sf.Member, value: sf.Member) -> Judgement:
     found = Judgement(label=label, tag=_tag(stated))
-    claim = _claim(stated, value, case)
+    claim = _claim(label, stated, value, case)
     if isinstance(claim, Reason):
         return replace(found, reason=claim)
     covered = claim.params.covered
@@ -176,7 +177,7 @@ def _judge(case: _Case, label: str, stated: sf.Member, value: sf.Member) -> Judg
     return replace(found, reason=_fault(case, url, claim, key, base))
 
 
-def _claim(stated: sf.Member, value: sf.Member, case: _Case) -> _Claim | Reason:
+def _claim(label: str, stated: sf.Member, value: sf.Member, case: _Case) -> _Claim | Reason:
     if isinstance(stated, sf.InnerList) and len(stated.items) > case.policy.max_covered:
         return Reason.SIGNATURE_INPUT_UNREADABLE
     if _covers_twice(stated):
@@ -192,7 +193,7 @@ def _claim(stated: sf.Member, value: sf.Member, case: _Case) -> _Claim | Reason:
     if created is None or expires is None or keyid is None:
         return Reason.MISSING_FIELDS
     try:
-        signature = sf.byte_sequence(value, case.values)
+        signature = sf.byte_sequence(value, case.texts[label])
     except FieldUnreadable:
         return Reason.SIGNATURE_VALUE_UNREADABLE
     return _Claim(

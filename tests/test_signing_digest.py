@@ -37,6 +37,8 @@ def test_what_we_state_agrees_with_its_body_and_no_other(body: bytes) -> None:
         pytest.param(f"{SHA_256}, sha-512=:AQ==:", False, id="one of two is wrong"),
         pytest.param("md5=:AQ==:", False, id="only an unknown one"),
         pytest.param("", False, id="none"),
+        pytest.param("  ", False, id="blanks"),
+        pytest.param(f" {SHA_256} ", True, id="blanks around it"),
     ],
 )
 def test_all_known_digests_must_agree_and_one_must_be_known(value: str, expected: bool) -> None:

@@ -159,7 +159,8 @@ def test_a_directory_is_signed_once_for_each_ed25519_key() -> None:
         fields.pair(inputs, signatures), (ACTIVE, NEXT), strict=True
     ):
         params = base.read_params(member)
-        signature = fields.byte_sequence(value, values["Signature"])
+        text = fields.own_texts(values["Signature"], signatures)[label]
+        signature = fields.byte_sequence(value, text)
 
         assert params.serialize() == (
             '("@authority";req "content-digest");created=1800000000;expires=1800086400;'

@@ -161,9 +161,13 @@ def test_a_label_in_one_field_only_is_refused_with_its_name(
 def test_a_signature_in_padded_standard_base64_gives_its_bytes() -> None:
     field = "sig1=:+/8=:, sig2=:AQID:"
     members = fields.parse_dictionary(field)
+    texts = fields.own_texts(field, members)
 
-    assert fields.byte_sequence(members["sig1"], field) == b"\xfb\xff"
-    assert fields.byte_sequence(members["sig2"], field) == b"\1\2\3"
+    assert fields.byte_sequence(members["sig1"], texts["sig1"]) == b"\xfb\xff"
+    assert fields.byte_sequence(members["sig2"], texts["sig2"]) == b"\1\2\3"
+    assert (
+        fields.byte_sequence(fields.parse_dictionary("a=:AQID:;x")["a"], "a=:AQID:;x") == b"\1\2\3"
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,6 +175,11 @@ def test_a_signature_in_padded_standard_base64_gives_its_bytes() -> None:
     [
         pytest.param("sig1=:+/8:", id="padding missing"),
         pytest.param("sig1=:+/9=:", id="stray bits behind the last byte"),
+        pytest.param("sig1=:AB==:;x=:AA==:", id="the right spelling in a parameter"),
+        pytest.param('sig1=:AB==:;x="=:AA==:"', id="the right spelling in a parameter's string"),
+        pytest.param("sig1=:AB==:, b=:AA==:", id="the right spelling in the next member"),
+        pytest.param('a=", sig1=:AA==:", sig1=:AB==:', id="the right spelling in a string before"),
+        pytest.param('a=%",\\", sig1=:AB==:, b=":AA==:"', id="a backslash in a display string"),
         pytest.param("sig1=AQID", id="a token, no colons"),
         pytest.param('sig1="AQ=="', id="a string"),
         pytest.param("sig1=(:AQ==:)", id="an inner list"),
@@ -178,10 +187,25 @@ def test_a_signature_in_padded_standard_base64_gives_its_bytes() -> None:
     ],
 )
 def test_anything_else_than_padded_standard_base64_is_no_signature(field: str) -> None:
-    member = fields.parse_dictionary(field)["sig1"]
+    members = fields.parse_dictionary(field)
+    text = fields.own_texts(field, members)["sig1"]
 
     with pytest.raises(FieldUnreadable, match=r"byte sequence"):
-        fields.byte_sequence(member, field)
+        fields.byte_sequence(members["sig1"], text)
+
+
+@given(
+    st.dictionaries(KEYS, MEMBERS, min_size=1, max_size=4),
+    st.sampled_from([",", ", ", "\t,  \t", " ,"]),
+)
+def test_each_member_has_its_own_text(members: dict[str, fields.Member], comma: str) -> None:
+    field = comma.join(fields.serialize_dictionary({key: one}) for key, one in members.items())
+
+    texts = fields.own_texts(field, fields.parse_dictionary(field))
+
+    assert {key: fields.parse_dictionary(text.strip(" \t")) for key, text in texts.items()} == {
+        key: {key: one} for key, one in members.items()
+    }
 
 
 @pytest.mark.parametrize(

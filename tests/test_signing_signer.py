@@ -37,13 +37,14 @@ def assert_generic_base_is_signed(message: Message, signed: SignedRequest) -> No
     whole = replace(message, fields=(*message.fields, *signed.fields))
     inputs = sf.parse_dictionary(fields["Signature-Input"])
     values = sf.parse_dictionary(fields["Signature"])
+    texts = sf.own_texts(fields["Signature"], values)
 
     assert sf.serialize_dictionary(inputs) == fields["Signature-Input"]
     assert sf.serialize_dictionary(values) == fields["Signature"]
     assert tuple(inputs) == tuple(values) == signed.labels
     for label, member in inputs.items():
         base = signature_base(whole, read_params(member))
-        value = sf.byte_sequence(values[label], fields["Signature"])
+        value = sf.byte_sequence(values[label], texts[label])
         if label == "sig1":
             assert value == ED25519.expand(FIRST.secret)(base)
         else:

@@ -370,6 +370,10 @@ WRONG = {
     "value is a string": (Crafted(value='sig1="AA=="'), Reason.SIGNATURE_VALUE_UNREADABLE),
     "value is a list": (Crafted(value="sig1=({})"), Reason.SIGNATURE_VALUE_UNREADABLE),
     "value without padding": (Crafted(value="sig1=:AA:"), Reason.SIGNATURE_VALUE_UNREADABLE),
+    "stray bits in the value, and the right spelling beside it": (
+        Crafted(value='sig1=:AB==:;a=:AA==:, b=:AA==:;c=":AA==:"', input="sig1={}, b=()"),
+        Reason.SIGNATURE_VALUE_UNREADABLE,
+    ),
     "component twice": (
         Crafted(covered='"@authority" "@authority" "signature-agent"'),
         Reason.DUPLICATE_COMPONENT,
