@@ -5,6 +5,7 @@ written as seconds or as "90s", "5m", "6h", "30d".
 """
 
 import difflib
+import json
 import re
 import tomllib
 from datetime import UTC, datetime
@@ -39,6 +40,27 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
 _DURATION_KEYS = {"freeze", "min_interval", "max_interval", "full_fetch", "every"}
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
+_MISSING = re.compile(r"missing required field `(.+?)`")
+_TYPES = re.compile(r"expected `(.+?)`(.*?)(?:, got `(.+?)`)?", re.IGNORECASE)
+_NO_CHOICE = re.compile(r"invalid enum value (.+)", re.IGNORECASE)
+_IN_WORDS = {
+    "array": "a list",
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "object": "a table",
+    "str": "text",
+}
+_FIRST = {  # what a required setting looks like; an example has no default to show
+    "bot": "[bot] says who you are; `crawl init` writes one",
+    "product": 'for example product = "ExampleBot"',
+    "home": 'for example home = "https://bot.example"',
+    "contact": 'for example contact = "mailto:bot@bot.example"',
+    "name": 'for example name = "example"',
+    "url": 'for example url = "https://example.com/"',
+}
+_DURATION_HINT = 'write seconds, or for example "90s", "6h", "30d"'
+_QUIET_HINT = 'for example quiet = "22:00-06:00 Europe/Prague"; without a zone it is UTC'
 _URL_HINTS = {
     target.Reason.USER_INFO: "take out what stands before the @; it is never sent",
     target.Reason.BAD_NAME: "write the name as its owner registered it, or its xn-- form",
@@ -52,6 +74,7 @@ class SettingsError(Problem):
     def __init__(self, place: str, problem: str, hint: str | None = None) -> None:
         super().__init__(f"{place}: {problem}", hint)
         self.place = place
+        self.problem = problem
 
 
 class _Manners(Politeness, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,7 +89,11 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     state: State = State()
 
 
-_OWN = {item.encode_name for item in msgspec.structs.fields(Origin)} - {"politeness", "sig2_set"}
+_OWN = [
+    item.encode_name
+    for item in msgspec.structs.fields(Origin)
+    if item.encode_name not in ("politeness", "sig2_set")
+]
 
 
 def load(path: Path) -> Settings:
@@ -88,7 +115,7 @@ def load(path: Path) -> Settings:
         raise SettingsError(beside.name, "no origin is configured", "add an [[origin]] table")
     defaults = {**document.get("politeness", {})}
     origins = tuple(
-        _origin(table, main, defaults, f"{beside.name}: origin[{index}]")
+        _named_origin(table, main, defaults, f"{beside.name}: origin[{index}]")
         for index, table in enumerate(tables)
     )
     _check_distinct(origins, beside.name)
@@ -104,15 +131,12 @@ def load(path: Path) -> Settings:
 
 def duration(value: object) -> float:
     """Seconds of a number or of "90s", "5m", "6h", "30d", "2w"; ValueError where it is neither."""
-    if isinstance(value, bool):
-        raise ValueError('a duration is a number of seconds or like "6h"')
-    if isinstance(value, (int, float)) and isfinite(value):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
         return float(value)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
         return float(match[1]) * _UNITS[match[2] or "s"]
-    raise ValueError(
-        f'{value!r} is not a duration; write seconds or for example "90s", "6h", "30d"'
-    )
+    shown = repr(value) if isinstance(value, str) else str(value).lower()
+    raise ValueError(f"{shown} is not a duration")
 
 
 def written(seconds: float) -> str:
@@ -144,9 +168,24 @@ def _convert(table: dict[str, Any], kind: type[_T], place: str) -> _T:
         path = where.strip("`").removeprefix("$").removeprefix(".")
         if (unknown := _UNKNOWN.search(problem)) is not None:
             path, problem = f"{path}.{unknown[1]}".lstrip("."), "unknown setting"
-        raise SettingsError(
-            _at(place, path), problem[:1].lower() + problem[1:], _hint(path, kind)
-        ) from error
+        if (missing := _MISSING.search(problem)) is not None:
+            path = f"{path}.{missing[1]}".lstrip(".")
+            raise SettingsError(_at(place, path), "is missing", _FIRST.get(missing[1])) from error
+        raise SettingsError(_at(place, path), _in_words(problem), _hint(path, kind)) from error
+
+
+def _in_words(problem: str) -> str:
+    """What is wrong, with types as people who write TOML know them."""
+    if (choice := _NO_CHOICE.fullmatch(problem)) is not None:
+        return f"{choice[1]} is none of the choices"
+    if (types := _TYPES.fullmatch(problem)) is None:
+        return problem[:1].lower() + problem[1:]
+    said = f"{_type_in_words(types[1])}{types[2]} is expected"
+    return f"{said}, not {_type_in_words(types[3])}" if types[3] else said
+
+
+def _type_in_words(names: str) -> str:
+    return " or ".join(_IN_WORDS.get(name, name) for name in names.split(" | ") if name != "null")
 
 
 def _at(place: str, path: str) -> str:
@@ -169,15 +208,20 @@ def _hint(path: str, kind: type[Any]) -> str | None:
             if isinstance(inner, type) and issubclass(inner, StrEnum):
                 return f"one of {', '.join(inner)}"
         if not (isinstance(field.type, type) and issubclass(field.type, Struct)):
-            return _example(part.partition("[")[0], field.default)
+            name = part.partition("[")[0]
+            return _example(name, field.default) or _FIRST.get(name)
         named = field.type
     return None
 
 
 def _example(name: str, default: object) -> str | None:
     """The line that says what is in force without it."""
+    if name in _DURATION_KEYS:
+        every = default if isinstance(default, tuple) else (default or 21600.0,)
+        default = tuple(written(one) for one in every if isinstance(one, float))
+        default = default if name == "freeze" else default[0]
     if isinstance(default, bool | int | float | str | tuple):
-        return f"for example {name} = {msgspec.json.encode(default).decode()}"
+        return f"for example {name} = {json.dumps(default)}"
     return None
 
 
@@ -197,24 +241,35 @@ def _with_seconds(table: dict[str, Any], place: str) -> dict[str, Any]:
                     else duration(value)
                 )
             except ValueError as error:
-                raise SettingsError(_at(place, key), str(error)) from error
+                raise SettingsError(_at(place, key), str(error), _DURATION_HINT) from error
         else:
             found[key] = value
     return found
 
 
+def _named_origin(table: object, main: _File, defaults: dict[str, Any], place: str) -> Origin:
+    """The origin of a table; a mistake in it is said with the origin's name, where it has one."""
+    try:
+        return _origin(table, main, defaults, place)
+    except SettingsError as error:
+        name = table.get("name") if isinstance(table, dict) else None
+        if not isinstance(name, str) or not name.isprintable():
+            raise
+        raise SettingsError(f"{error.place} ({name[:64]})", error.problem, error.hint) from error
+
+
 def _origin(table: object, main: _File, defaults: dict[str, Any], place: str) -> Origin:
     if not isinstance(table, dict):
         raise SettingsError(place, "is not a table", "each origin starts with [[origin]]")
-    names = {item.encode_name for item in msgspec.structs.fields(Politeness)}
+    names = [item.encode_name for item in msgspec.structs.fields(Politeness)]
     own = {key: value for key, value in table.items() if key not in names}
     manners = {key: value for key, value in table.items() if key in names}
-    for key in own.keys() - _OWN:
+    for key in own.keys() - {*_OWN}:
         close = difflib.get_close_matches(key, [*_OWN, *names], n=1)
         raise SettingsError(
             f"{place}.{key}",
             f"unknown setting {key!r}",
-            f"did you mean {close[0]!r}?" if close else None,
+            f"did you mean {close[0]!r}?" if close else f"known are {', '.join((*_OWN, *names))}",
         )
     politeness = _convert({**defaults, **manners}, _Manners, place)
     _check_politeness(politeness, place)
@@ -286,7 +341,7 @@ def _check_politeness(politeness: Politeness, place: str) -> None:
         try:
             quiet_hours(politeness.quiet)
         except ValueError as error:
-            raise SettingsError(f"{place}.quiet", str(error)) from error
+            raise SettingsError(f"{place}.quiet", str(error), _QUIET_HINT) from error
     if politeness.max_interval < politeness.min_interval:
         raise SettingsError(
             f"{place}.max_interval", "is shorter than min_interval", "raise it or lower the other"
@@ -348,7 +403,7 @@ def _check_distinct(origins: tuple[Origin, ...], place: str) -> None:
             if seen is not None:
                 raise SettingsError(
                     f"{place}: origin[{index}].{what}",
-                    f"the same {what} stands in origin[{seen}]",
+                    f"the same {what} stands in origin[{seen}] ({origins[seen].name})",
                     "each origin stands once; join their start lists",
                 )
         names[origin.name] = index

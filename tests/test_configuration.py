@@ -113,15 +113,29 @@ def test_mistakes_in_the_main_file_name_place_and_cure(
     ("lines", "place", "words"),
     [
         ("[politeness]\nmin_delay = -1", "politeness.min_delay", ">= 0"),
-        ('[politeness]\nmin_delay = "soon"', "politeness.min_delay", "float"),
+        (
+            '[politeness]\nmin_delay = "soon"',
+            "politeness.min_delay",
+            "a number is expected, not text",
+        ),
         ("[politeness]\nmin_dely = 1", "politeness.min_dely", "'min_delay'"),
         ('[politeness]\nmin_interval = "1y"', "politeness.min_interval", "duration"),
-        ("[politeness]\nmin_interval = true", "politeness.min_interval", "duration"),
+        ("[politeness]\nmin_interval = true", "politeness.min_interval", "true is not a duration"),
+        ('[politeness]\nmin_interval = "1y"', "politeness.min_interval", 'for example "90s", "6h"'),
+        ('[politeness]\nquiet = "late"', "politeness.quiet", "without a zone it is UTC"),
+        ('[politeness]\ntypes = "text/html"', "politeness.types", "a list is expected, not text"),
+        ("[signatures]\nskew = 1.5", "signatures.skew", "a whole number is expected, not a number"),
+        ('[publish]\ncombined = "no"', "publish.combined", "true or false is expected, not text"),
+        (
+            "[signatures]\nsecond = 2",
+            "signatures.second",
+            "a table is expected, not a whole number",
+        ),
         ('[politeness]\nmin_interval = "40d"', "politeness.max_interval", "shorter"),
         ('[politeness]\nquiet = "late"', "politeness.quiet", "22:00"),
         ('[politeness]\nquiet = "01:00-02:00 Mars/Base"', "politeness.quiet", "time zone"),
         ("[politeness]\nfreeze = []", "politeness.freeze", "length"),
-        ("[politeness]\nfreeze = [-1]", "politeness.freeze", "freeze = [3600.0,"),
+        ("[politeness]\nfreeze = [-1]", "politeness.freeze", 'freeze = ["1h", "1d", "7d"]'),
         ("[politeness]\nfreeze = [inf]", "politeness.freeze", "not a duration"),
         ("[politeness]\nmin_interval = inf", "politeness.min_interval", "without end"),
         ("[politeness]\ndeadline = inf", "politeness.deadline", "without end"),
@@ -169,6 +183,18 @@ def test_mistakes_in_its_tables_name_place_and_cure(
         pytest.param(
             ONE + "follow = 'feed'\n", "origin[0].follow[0]", "one of nothing, links", id="follow"
         ),
+        pytest.param(
+            ONE.replace("url", "# url"), "origin[0].url (one)", 'url = "https://', id="no url"
+        ),
+        pytest.param(ONE.replace("name", "# name"), "origin[0].name", 'name = "', id="no name"),
+        pytest.param(
+            ONE.replace('"one"', '"one of"'), "origin[0].name", 'name = "example"', id="bad name"
+        ),
+        pytest.param(
+            ONE + "zzz = 1\n", "origin[0].zzz", "known are name, url, start,", id="a stranger"
+        ),
+        pytest.param(ONE + "every = -1\n", "origin[0].every", 'every = "6h"', id="before now"),
+        pytest.param(ONE + "sig2_set = true\n", "sig2_set", "'sig2'", id="not a setting"),
         pytest.param(ONE + "pages = 0\n", "origin[0].pages", "pages = 50", id="no pages"),
         pytest.param(
             ONE + 'start = ["//me:secret@one.example/"]\n', "start[0]", "'//…@one", id="password"
@@ -179,7 +205,9 @@ def test_mistakes_in_its_tables_name_place_and_cure(
         pytest.param(
             ONE.replace("https://", "https:me:secret@"), "url", "'https:…@one", id="crooked url"
         ),
-        pytest.param(ONE + 'cookie = ["secret"]\n', "origin[0].cookie", "str", id="no cookie"),
+        pytest.param(
+            ONE + 'cookie = ["secret"]\n', "origin[0].cookie", "text is expected", id="no cookie"
+        ),
         pytest.param(ONE + ONE, "origin[1].name", "origin[0]", id="same name"),
         pytest.param(
             ONE + ONE.replace('"one"', '"two"').replace("one.example/", "ONE.example:443"),
@@ -206,6 +234,33 @@ def test_mistakes_in_the_origins_name_place_and_cure(
     assert place in caught.value.place
     assert words in f"{caught.value} {caught.value.hint}"
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("one", "origins.toml: origin[0].shedule (one)"),
+        ("o\\u001bne", "origins.toml: origin[0].shedule"),
+        ("x" * 99, f"origins.toml: origin[0].shedule ({'x' * 64})"),
+    ],
+    ids=["a name", "a name that cannot be shown", "a name that is too long"],
+)
+def test_the_place_of_a_mistake_has_the_origins_name(tmp_path: Path, name: str, place: str) -> None:
+    table = ONE.replace('"one"', f'"{name}"') + "shedule = 0\n"
+
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, origins=table)
+
+    assert caught.value.place == place
+
+
+def test_internal_names_are_not_among_what_may_be_written(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, origins=ONE + "zzz = 1\n")
+
+    assert caught.value.hint is not None
+    for name in ("sig2_set", "politeness"):
+        assert name not in caught.value.hint
 
 
 def test_a_missing_file_names_what_writes_one(tmp_path: Path) -> None:
