@@ -147,7 +147,7 @@ def test_a_mistake_ends_a_refresh_before_it_has_begun(
 
     problem, hint = complaint(somebody.crawl("--once"))
 
-    assert problem == "origins.toml: origin[0].min_dely: unknown setting 'min_dely'"
+    assert problem == "origins.toml: origin[0].min_dely (one): unknown setting 'min_dely'"
     assert hint == "did you mean 'min_delay'?"
     assert not site.requests
     assert not somebody.state.exists()
