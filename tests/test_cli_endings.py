@@ -206,7 +206,7 @@ def test_an_answer_that_comes_within_the_grace_is_kept(tmp_path: Path) -> None:
 
 # kill -9
 
-PAGES: Final = 60
+PAGES: Final = 45
 DELAY: Final = 0.06  # seconds
 KILLS: Final = 12
 
