@@ -21,6 +21,8 @@ from signing.errors import AlgorithmUnsupported, KeyUnreadable
 
 Sign: TypeAlias = Callable[[bytes], bytes]
 
+# SEC 2, section 2.4.2
+_P256_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 _MlDsaPrivate: TypeAlias = (
     mldsa.MLDSA44PrivateKey | mldsa.MLDSA65PrivateKey | mldsa.MLDSA87PrivateKey
@@ -34,6 +36,7 @@ class _Scheme(Protocol):
     def generate(self) -> bytes: ...
     def public(self, secret: bytes) -> bytes: ...
     def expand(self, secret: bytes) -> Sign: ...
+    def canonical(self, signature: bytes) -> bytes: ...
     def verify(
         self, public: bytes, message: bytes, signature: bytes, context: bytes, /
     ) -> None: ...
@@ -96,6 +99,13 @@ class Algorithm:
             return False
         return True
 
+    def canonical(self, signature: bytes) -> bytes:
+        """The same for all forms that anybody can give a valid signature without the key.
+
+        For remembering what was seen. Only ECDSA has two, with s and with the order less s.
+        """
+        return self._scheme.canonical(signature)
+
     def _check_secret(self, secret: bytes) -> None:
         if len(secret) != self.secret_size:
             raise KeyUnreadable(
@@ -114,6 +124,9 @@ class _Ed25519:
     def expand(self, secret: bytes) -> Sign:
         return ed25519.Ed25519PrivateKey.from_private_bytes(secret).sign
 
+    def canonical(self, signature: bytes) -> bytes:
+        return signature
+
     def verify(self, public: bytes, message: bytes, signature: bytes, _: bytes, /) -> None:
         ed25519.Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
 
@@ -131,6 +144,9 @@ class _MlDsa:
 
     def expand(self, secret: bytes) -> Sign:
         return self.private.from_seed_bytes(secret).sign
+
+    def canonical(self, signature: bytes) -> bytes:
+        return signature
 
     def verify(self, public: bytes, message: bytes, signature: bytes, context: bytes, /) -> None:
         self.open.from_public_bytes(public).verify(signature, message, context)
@@ -158,6 +174,10 @@ class _EcdsaP256:
             return r.to_bytes(32) + s.to_bytes(32)
 
         return sign
+
+    def canonical(self, signature: bytes) -> bytes:
+        s = int.from_bytes(signature[32:])
+        return signature[:32] + min(s, _P256_ORDER - s).to_bytes(32)
 
     def verify(self, public: bytes, message: bytes, signature: bytes, _: bytes, /) -> None:
         key = ec.EllipticCurvePublicKey.from_encoded_point(self._curve, b"\x04" + public)

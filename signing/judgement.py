@@ -170,7 +170,7 @@ class Verification:
 
 
 class ReplayKey(NamedTuple):
-    """What a signature is remembered by: its nonce, or itself where it has none."""
+    """What a signature is remembered by: its nonce, or a digest of it where it has none."""
 
     agent: str
     keyid: str

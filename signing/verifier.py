@@ -254,7 +254,7 @@ def _fault(case: _Case, url: str, claim: _Claim, key: PublicKey, base: bytes) ->
     if not _content_agrees(case, claim.params.covered):
         return Reason.CONTENT_DIGEST_MISMATCH
     # Last, so that only the signer itself can fill the memory.
-    token = claim.nonce or sha256(claim.signature).hexdigest()
+    token = claim.nonce or sha256(key.algorithm.canonical(claim.signature)).hexdigest()
     if case.seen is not None and case.seen(ReplayKey(url, claim.keyid, token), claim.expires):
         return Reason.REPLAYED
     return None

@@ -115,6 +115,56 @@ def test_one_flipped_bit_anywhere_makes_a_signature_invalid(algorithm: Algorithm
 
 
 @EACH
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_signature_of_another_length_is_invalid_wherever_the_byte_is(
+    algorithm: Algorithm, change: int
+) -> None:
+    secret = bytes(range(1, 33))
+    public, signature = algorithm.public(secret), algorithm.expand(secret)(b"message")
+
+    for at in {0, 32, len(signature) // 2, len(signature)}:
+        other = signature[:at] + b"\0" + signature[at:] if change > 0 else signature[: at - 1]
+
+        assert algorithm.verify(public, b"message", other) is False
+    assert algorithm.verify(public, b"message", signature)
+
+
+def test_a_p256_signature_with_a_zero_before_s_is_invalid_though_the_number_is_the_same() -> None:
+    secret = bytes(range(1, 33))
+    public, signature = ECDSA_P256.public(secret), ECDSA_P256.expand(secret)(b"message")
+    padded = signature[:32] + b"\0" + signature[32:]
+
+    assert len(padded) == 65
+    assert ECDSA_P256.verify(public, b"message", padded) is False
+
+
+def _mirrored(signature: bytes) -> bytes:
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+    return signature[:32] + (order - int.from_bytes(signature[32:])).to_bytes(32)
+
+
+def test_the_two_forms_of_a_p256_signature_are_one_to_remember() -> None:
+    secret = bytes(range(1, 33))
+    public, signature = ECDSA_P256.public(secret), ECDSA_P256.expand(secret)(b"message")
+    mirrored = _mirrored(signature)
+
+    assert ECDSA_P256.verify(public, b"message", mirrored)
+    assert ECDSA_P256.canonical(mirrored) == ECDSA_P256.canonical(signature)
+    assert ECDSA_P256.canonical(signature) in {signature, mirrored}
+
+
+@EACH
+def test_a_canonical_signature_verifies_and_another_signature_has_another(
+    algorithm: Algorithm,
+) -> None:
+    secret = bytes(range(1, 33))
+    first, second = (algorithm.expand(secret)(message) for message in (b"first", b"second"))
+
+    assert algorithm.verify(algorithm.public(secret), b"first", algorithm.canonical(first))
+    assert algorithm.canonical(first) != algorithm.canonical(second)
+
+
+@EACH
 @settings(max_examples=25)
 @given(public=st.binary(max_size=80), signature=st.binary(max_size=80), message=st.binary())
 def test_bytes_of_any_length_are_invalid_and_no_exception(

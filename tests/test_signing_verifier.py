@@ -2,7 +2,7 @@
 
 import json
 import sys
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -619,6 +619,30 @@ def test_without_a_nonce_the_signature_itself_is_remembered() -> None:
     ]
 
     assert outcomes == [None, None, Reason.REPLAYED]
+
+
+def test_the_other_form_of_an_ecdsa_signature_is_a_replay() -> None:
+    memory: set[ReplayKey] = set()
+
+    def seen(key: ReplayKey, until: int) -> bool:
+        known = key in memory
+        memory.add(key)
+        return known
+
+    crafted = replace(RIGHT["another algorithm that the policy names"], seen=seen)
+    message = crafted.message()
+    name, value = message.fields[-1]
+    signature = b64decode(value.removeprefix("sig1=:").removesuffix(":"))
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+    mirrored = signature[:32] + (order - int.from_bytes(signature[32:])).to_bytes(32)
+    other = (name, f"sig1=:{b64encode(mirrored).decode()}:")
+
+    reasons = [
+        verify(one, crafted.keys, crafted.policy, NOW, seen).labels[0].reason
+        for one in (message, replace(message, fields=(*message.fields[:-1], other)))
+    ]
+
+    assert reasons == [None, Reason.REPLAYED]
 
 
 def test_a_forger_cannot_fill_the_memory() -> None:
