@@ -38,6 +38,9 @@ from signing import label
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
 _DURATION_KEYS = {"freeze", "min_interval", "max_interval", "full_fetch", "every"}
+_SECONDS = ("min_delay", "max_delay", "max_crawl_delay", "max_retry_after", "deadline")
+_LONGEST = 10 * 365 * 86400  # seconds; longer, a calendar ends before the moment that it leads to
+_LARGEST = 2**53  # the last whole number that every reader of our log can tell from the next
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
 _MISSING = re.compile(r"missing required field `(.+?)`")
@@ -130,13 +133,24 @@ def load(path: Path) -> Settings:
 
 
 def duration(value: object) -> float:
-    """Seconds of a number or of "90s", "5m", "6h", "30d", "2w"; ValueError where it is neither."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
-        return float(value)
+    """Seconds of a number or of "90s", "5m", "6h", "30d", "2w".
+
+    Raises ValueError for what is neither, or is longer than ten years.
+    """
     if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
-        return float(match[1]) * _UNITS[match[2] or "s"]
+        return _of_a_calendar(float(match[1]) * _UNITS[match[2] or "s"])
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _of_a_calendar(value)
+    if isinstance(value, float) and isfinite(value):
+        return _of_a_calendar(value)
     shown = repr(value) if isinstance(value, str) else str(value).lower()
     raise ValueError(f"{shown} is not a duration")
+
+
+def _of_a_calendar(seconds: float) -> float:
+    if seconds > _LONGEST:  # compared as it is: a whole number may be too long for a float
+        raise ValueError(f"longer than ten years ({written(_LONGEST)})")
+    return float(seconds)
 
 
 def written(seconds: float) -> str:
@@ -233,6 +247,8 @@ def _with_seconds(table: dict[str, Any], place: str) -> dict[str, Any]:
             found[key] = _with_seconds(value, _at(place, key))
         elif isinstance(value, float) and not isfinite(value):
             raise SettingsError(_at(place, key), f"{value} is without end")
+        elif isinstance(value, int) and abs(value) > _LARGEST:
+            raise SettingsError(_at(place, key), "is too large a number")
         elif key in _DURATION_KEYS:
             try:
                 found[key] = (
@@ -342,6 +358,11 @@ def _check_politeness(politeness: Politeness, place: str) -> None:
             quiet_hours(politeness.quiet)
         except ValueError as error:
             raise SettingsError(f"{place}.quiet", str(error), _QUIET_HINT) from error
+    for name in _SECONDS:
+        try:
+            _of_a_calendar(getattr(politeness, name))
+        except ValueError as error:
+            raise SettingsError(f"{place}.{name}", str(error)) from error
     if politeness.max_interval < politeness.min_interval:
         raise SettingsError(
             f"{place}.max_interval", "is shorter than min_interval", "raise it or lower the other"
