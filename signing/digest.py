@@ -1,6 +1,6 @@
 """Content-Digest: what a message says about its own body (RFC 9530)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256, sha512
 from types import MappingProxyType
 from typing import Final
@@ -26,7 +26,11 @@ def agrees(value: str, body: bytes) -> bool:
 
     Raises FieldUnreadable.
     """
-    members = sf.parse_dictionary(value)
+    return matches(sf.parse_dictionary(value), value, body)
+
+
+def matches(members: Mapping[str, sf.Member], value: str, body: bytes) -> bool:
+    """As `agrees`, for a field that is parsed already. Raises FieldUnreadable."""
     texts = sf.own_texts(value, members)
     known = members.keys() & _HASHES
     return bool(known) and all(

@@ -28,7 +28,7 @@ class Reason(StrEnum):
     """Why something is not verified."""
 
     TARGET_NOT_COVERED = "target-not-covered"  # what the policy requires, @authority first
-    MISSING_FIELDS = "missing-fields"  # created, expires or keyid; or no signature at all
+    MISSING_FIELDS = "missing-fields"  # created, expires or keyid
     EXPIRED = "expired"
     CLOCK_AHEAD = "clock-ahead"
     WINDOW_TOO_LONG = "window-too-long"
@@ -51,6 +51,7 @@ class Reason(StrEnum):
     DIRECTORY_UNAVAILABLE = "directory-unavailable"
     DIRECTORY_MALFORMED = "directory-malformed"
     REPLAYED = "replayed"
+    NO_SIGNATURE = "no-signature"  # none at all, or none with a tag of the policy
 
     @property
     def outcome(self) -> Outcome:
@@ -60,6 +61,7 @@ class Reason(StrEnum):
 
 _UNDECIDED: Final = frozenset(
     {
+        Reason.NO_SIGNATURE,
         Reason.SIGNATURE_AGENT_ABSENT,
         Reason.UNSUPPORTED_ALGORITHM,
         Reason.UNKNOWN_KEY,

@@ -117,7 +117,7 @@ def verify(
     return Verification(
         outcome=_overall({judgement.outcome for judgement in judged}),
         labels=judged,
-        reason=None if judged else Reason.MISSING_FIELDS,
+        reason=None if judged else Reason.NO_SIGNATURE,
         passed_over=tuple(label for label, stated, _ in pairs if _tag(stated) not in policy.tags),
     )
 
@@ -267,6 +267,7 @@ def _content_agrees(case: _Case, covered: tuple[Component, ...]) -> bool:
     if not members & _BOUND_DIGESTS:
         return False  # a hash that nobody can check is covered, the one that can be is not
     try:
-        return digest.agrees(case.message.field("content-digest") or "", case.content)
+        stated = case.message.dictionary("content-digest")
+        return digest.matches(stated, case.message.field("content-digest") or "", case.content)
     except FieldUnreadable:
         return False

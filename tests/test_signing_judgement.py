@@ -22,7 +22,7 @@ CLOSED_LIST = """
     signature-value-unreadable duplicate-label label-mismatch signature-agent-absent
     signature-agent-ambiguous-member signature-agent-member-missing signature-agent-not-https
     signature-agent-unparsable unsupported-algorithm algorithm-mismatch unknown-key
-    directory-unavailable directory-malformed replayed
+    directory-unavailable directory-malformed replayed no-signature
 """
 
 
@@ -34,6 +34,7 @@ def test_what_could_not_be_decided_is_unverified_and_all_else_invalid() -> None:
     undecided = {reason.value for reason in Reason if reason.outcome is Outcome.UNVERIFIED}
 
     assert undecided == {
+        "no-signature",
         "signature-agent-absent",
         "unsupported-algorithm",
         "unknown-key",

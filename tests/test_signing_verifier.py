@@ -185,7 +185,7 @@ def test_a_request_without_a_signature_for_us_is_unverified(
     found = verify(replace(REQUEST, fields=fields), nobody, Policy(), NOW)
 
     assert found.outcome is Outcome.UNVERIFIED
-    assert (found.labels, found.reason) == ((), Reason.MISSING_FIELDS)
+    assert (found.labels, found.reason) == ((), Reason.NO_SIGNATURE)
 
 
 # What is wrong in one thing only --------------------------------------------------------------
@@ -316,6 +316,7 @@ def test_what_the_policy_allows_verifies(crafted: Crafted) -> None:
 
 WRONG = {
     # The message as a whole: doubt about which value belongs to which label.
+    "no tag": (Crafted(tag=""), Reason.NO_SIGNATURE),
     "label only in Signature-Input": (Crafted(value="sig2={}"), Reason.LABEL_MISMATCH),
     "one value too many": (Crafted(value="sig1={}, sig2=:AA==:"), Reason.LABEL_MISMATCH),
     "one input too many": (Crafted(input="sig1={}, sig2=()"), Reason.LABEL_MISMATCH),
@@ -546,6 +547,14 @@ WRONG = {
         Crafted(covered=WITH_DIGEST, fields=(("Content-Digest", "sha-256"),), content=BODY),
         Reason.CONTENT_DIGEST_MISMATCH,
     ),
+    "more digests than are read": (
+        Crafted(
+            covered=WITH_DIGEST,
+            fields=((DIGEST[0], DIGEST[1] + "".join(f";x{n}" for n in range(3000))),),
+            content=BODY,
+        ),
+        Reason.CONTENT_DIGEST_MISMATCH,
+    ),
     "only the digest covered that nobody can check": (
         Crafted(
             covered=WITH_DIGEST + ';key="md5"',
@@ -564,6 +573,17 @@ def test_each_fault_has_its_reason(crafted: Crafted, reason: Reason) -> None:
 
     assert (found.reason or found.labels[0].reason) is reason
     assert found.outcome is reason.outcome
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(list(WRONG.values())), st.sampled_from(list(WRONG.values())))
+def test_a_reason_never_stands_beside_another_outcome_than_its_own(
+    one: tuple[Crafted, Reason], other: tuple[Crafted, Reason]
+) -> None:
+    found = replace(one[0], policy=other[0].policy, keys=answers(Reason.UNKNOWN_KEY)).judged()
+
+    assert found.reason is None or found.outcome is found.reason.outcome
+    assert all(label.reason and label.outcome is label.reason.outcome for label in found.labels)
 
 
 def test_every_reason_occurs() -> None:
