@@ -355,9 +355,12 @@ def _check_main(main: _File, place: str) -> None:
 def _check_politeness(politeness: Politeness, place: str) -> None:
     if politeness.quiet:
         try:
-            quiet_hours(politeness.quiet)
+            first, last, _ = quiet_hours(politeness.quiet)
         except ValueError as error:
             raise SettingsError(f"{place}.quiet", str(error), _QUIET_HINT) from error
+        if first == last:  # neither never nor always can be meant for certain
+            problem = f"{politeness.quiet!r} ends as it begins"
+            raise SettingsError(f"{place}.quiet", problem, 'quiet = "" has no quiet hours')
     for name in _SECONDS:
         try:
             _of_a_calendar(getattr(politeness, name))
@@ -407,6 +410,8 @@ def _check_schedule(expression: str, place: str) -> None:
     from cronsim import CronSim, CronSimError
 
     try:
+        if len(expression.split()) == 6:  # cronsim would read seconds, and ask each second
+            raise CronSimError("Seconds are not known")
         CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC))
     except CronSimError as error:
         raise SettingsError(

@@ -133,6 +133,7 @@ def test_mistakes_in_the_main_file_name_place_and_cure(
         ),
         ('[politeness]\nmin_interval = "40d"', "politeness.max_interval", "shorter"),
         ('[politeness]\nquiet = "late"', "politeness.quiet", "22:00"),
+        ('[politeness]\nquiet = "22:00-22:00"', "politeness.quiet", 'quiet = ""'),
         ('[politeness]\nquiet = "01:00-02:00 Mars/Base"', "politeness.quiet", "time zone"),
         ("[politeness]\nfreeze = []", "politeness.freeze", "length"),
         ("[politeness]\nfreeze = [-1]", "politeness.freeze", 'freeze = ["1h", "1d", "7d"]'),
@@ -180,6 +181,12 @@ def test_mistakes_in_its_tables_name_place_and_cure(
         pytest.param(ONE + "shedule = ''\n", "origin[0].shedule", "'schedule'", id="typo"),
         pytest.param(ONE + "min_delay = -0.1\n", "origin[0].min_delay", ">= 0", id="negative"),
         pytest.param(ONE + 'schedule = "x"\n', "origin[0].schedule", "five fields", id="cron"),
+        pytest.param(
+            ONE + 'schedule = "* * * * * *"\n', "origin[0].schedule", "Seconds", id="six fields"
+        ),
+        pytest.param(
+            ONE + 'schedule = "0 0 31 4 *"\n', "origin[0].schedule", "31 4", id="31 April"
+        ),
         pytest.param(
             ONE + 'schedule = "0 0 * * *"\nevery = "1h"\n', "origin[0].every", "one", id="both"
         ),
