@@ -8,6 +8,7 @@ and the signer only puts in what varies.
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from ipaddress import IPv6Address
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -38,7 +39,12 @@ _AUTHORITY_ALONE: Final = (Component("@authority"),)
 _WHOLE_TARGET: Final = tuple(
     Component(name) for name in ("@authority", "@method", "@path", "@query")
 )
-_HOME: Final = re.compile(r"https://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+_LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOME: Final = re.compile(
+    rf"https://(?:(?P<name>{_LABEL}(?:\.{_LABEL})*)|\[(?P<address>[0-9a-f:.]+)\])"
+    r"(?::(?P<port>[1-9][0-9]{0,4}))?"
+)
+_LONGEST_NAME: Final = 253  # RFC 1035, section 2.3.4, without the dot at the end
 
 
 class Name(StrEnum):
@@ -132,7 +138,7 @@ class Profile:
     def __post_init__(self) -> None:
         if self.name is Name.AUTO:
             raise ValueError("auto is no form of its own: resolve it with profile.choose")
-        if not _HOME.fullmatch(self.home):
+        if not _is_origin(self.home):
             raise ValueError(
                 f"{self.home!r} is no https origin; write for example https://bot.example"
             )
@@ -214,6 +220,17 @@ class Profile:
             tag=FIRST_TAG if published else self.second.tag,
             nonced=False,
         )
+
+
+def _is_origin(home: str) -> bool:
+    if (parts := _HOME.fullmatch(home)) is None:
+        return False
+    if parts["address"]:
+        try:
+            IPv6Address(parts["address"])
+        except ValueError:
+            return False
+    return len(parts["name"] or "") <= _LONGEST_NAME and int(parts["port"] or 443) <= 65_535
 
 
 def choose(name: Name, server_header: str | None, has_cf_ray: bool) -> Choice:

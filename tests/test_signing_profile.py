@@ -189,6 +189,23 @@ HOMES = [
     "bot.example",
     "",
     "https://bot.example\n",
+    "https://bot.example:99999",
+    "https://bot.example:65536",
+    "https://bot.example:0",
+    "https://bot.example:0443",
+    "https://bot..example",
+    "https://.example",
+    "https://bot.example.",
+    "https://bot-.example",
+    "https://-bot.example",
+    f"https://{'a' * 64}.example",
+    "https://" + ".".join(["a" * 49] * 6),
+    "https://[::::]",
+    "https://[1:2]",
+    "https://[127.0.0.1]",
+    "https://[::1%1]",
+    "https://[]",
+    "https://::1",
 ]
 
 
@@ -198,7 +215,20 @@ def test_a_home_is_a_bare_https_origin(home: str) -> None:
         Profile(name=Name.BRIDGE, home=home)
 
 
-@pytest.mark.parametrize("home", ["https://b", "https://bot.example:8443", "https://[::1]:8443"])
+@pytest.mark.parametrize(
+    "home",
+    [
+        "https://b",
+        "https://bot.example:8443",
+        "https://bot.example:65535",
+        "https://[::1]:8443",
+        "https://[::ffff:192.0.2.1]",
+        "https://192.0.2.1",
+        "https://xn--bcher-kva.example",
+        f"https://{'a' * 63}.example",
+        "https://" + ".".join(["a" * 50] * 4) + "." + "b" * 49,
+    ],
+)
 def test_a_home_may_have_a_port_or_be_an_address(home: str) -> None:
     assert Profile(name=Name.LEGACY, home=home).agent(Labels.BOTH) == f'"{home}"'
 
