@@ -8,13 +8,16 @@ out of sight, and why nothing that happened before is chained to it.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Final, NoReturn, SupportsIndex, overload
 
 import msgspec
 
 from signing import jwk as jwks
 from signing.algorithms import TABLE, Algorithm, Sign
 from signing.errors import AlgorithmUnsupported, KeyUnreadable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _EXPANDED_KEPT: Final = 16  # keys; two sign at a time, the others are rotated ones
 
@@ -38,9 +41,31 @@ PUBLISHED_TEST_KEYS: Final = frozenset(
 
 
 class Secret(bytes):
-    """Bytes that no repr, str, format or pickle shows; ask for ``hex()`` and mean it."""
+    """Bytes that no repr, str, format or pickle shows; ask for ``hex()`` and mean it.
+
+    Parts of a secret and what it is put together with are secrets too; ``bytes()`` is the way out.
+    """
 
     __slots__ = ()
+
+    @overload
+    def __getitem__(self, at: SupportsIndex, /) -> int: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> "Secret": ...
+    def __getitem__(self, at: SupportsIndex | slice, /) -> "int | Secret":
+        part = super().__getitem__(at)
+        return Secret(part) if isinstance(part, bytes) else part
+
+    def __add__(self, other: "ReadableBuffer", /) -> "Secret":
+        return Secret(super().__add__(other))
+
+    def __radd__(self, other: "ReadableBuffer", /) -> "Secret":
+        return Secret(bytes(other) + bytes(self))
+
+    def __mul__(self, times: SupportsIndex, /) -> "Secret":
+        return Secret(super().__mul__(times))
+
+    __rmul__ = __mul__
 
     def __repr__(self) -> str:
         return f"<{len(self)} secret bytes>"

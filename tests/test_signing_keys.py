@@ -261,6 +261,36 @@ def test_a_key_and_its_secret_show_no_secret(show: Callable[[object], str]) -> N
     assert str(key.secret) == "<32 secret bytes>"
 
 
+PARTS: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("all of it", lambda secret: secret[:]),
+    ("a part", lambda secret: secret[2:30]),
+    ("backwards", lambda secret: secret[::-1]),
+    ("something behind it", lambda secret: secret + b"\0"),
+    ("nothing behind it", lambda secret: secret + b""),
+    ("a bytearray behind it", lambda secret: secret + bytearray(b"\0")),
+    ("something before it", lambda secret: b"\0" + secret),
+    ("a bytearray's bytes before it", lambda secret: bytes(bytearray(1)) + secret),
+    ("itself behind it", lambda secret: secret + secret),
+    ("twice", lambda secret: secret * 2),
+    ("twice, from the left", lambda secret: 2 * secret),
+]
+
+
+@pytest.mark.parametrize("part", [part for _, part in PARTS], ids=[name for name, _ in PARTS])
+def test_what_is_made_of_a_secret_is_a_secret_of_the_same_bytes(
+    part: Callable[[bytes], bytes],
+) -> None:
+    made = part(Secret(SEED))
+
+    assert made.hex() == part(SEED).hex()
+    assert repr(made) == f"<{len(made)} secret bytes>"
+
+
+def test_one_byte_of_a_secret_is_a_number() -> None:
+    assert Secret(SEED)[3] == SEED[3]
+    assert list(Secret(SEED)) == list(SEED)
+
+
 @pytest.mark.parametrize(
     "dump",
     [pickle.dumps, copy.copy, copy.deepcopy, msgspec.json.encode, msgspec.to_builtins, json.dumps],
