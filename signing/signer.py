@@ -142,7 +142,7 @@ def _encode(nonce: bytes | str, form: NonceForm) -> str:
             nonce = b64encode(nonce).decode("ascii")
         else:
             nonce = urlsafe_b64encode(nonce).rstrip(b"=").decode("ascii")
-    if not _NONCES[form].fullmatch(nonce):
+    if not isinstance(nonce, str) or not _NONCES[form].fullmatch(nonce):
         raise ValueError(f"the nonce is not {NONCE_SIZE} bytes, or not in {form}")
     return nonce
 

@@ -270,6 +270,9 @@ NONCES = [
     pytest.param(NonceForm.BASE64URL, "A" * 85 + "B", id="bits past the end"),
     pytest.param(NonceForm.BASE64, "A" * 84 + '";==', id="a quotation mark"),
     pytest.param(NonceForm.BASE64, "A" * 86 + "==\n", id="a line feed"),
+    pytest.param(NonceForm.BASE64, bytearray(64), id="a bytearray"),
+    pytest.param(NonceForm.BASE64URL, memoryview(bytes(64)), id="a memoryview"),
+    pytest.param(NonceForm.BASE64, None, id="none"),
 ]
 
 
