@@ -42,6 +42,12 @@ def test_what_names_no_moment_says_what_to_write(text: str) -> None:
     assert caught.value.code == 2
 
 
+@pytest.mark.parametrize("text", ["99999999d", f"{'9' * 400}w", "1969-12-31", "0001-01-01"])
+def test_a_moment_before_all_logs_is_none(text: str) -> None:
+    with pytest.raises(MomentUnreadable, match="is before 1970"):
+        moments.since(text, NOW)
+
+
 def test_a_moment_to_come_says_what_time_it_is() -> None:
     with pytest.raises(MomentUnreadable, match="still to come: it is 2026-11-02 06:00 UTC"):
         moments.since("2026-11-03", NOW)

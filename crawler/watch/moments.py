@@ -20,19 +20,25 @@ def since(text: str, now: float) -> float:
     """The moment that "7d", "2026-11-01" or "2026-11-01T06:00+01:00" names, as seconds since 1970.
 
     "7d" counts back from `now`; a date is its midnight, and a time without an offset one of UTC.
-    Raises MomentUnreadable, also for a moment that is still to come.
+    Raises MomentUnreadable, also for a moment before 1970 or still to come.
     """
     text = text.strip()
+    seconds = _moment(text, now)
+    if seconds < 0:
+        raise MomentUnreadable(f"{text!r} is before 1970", _HINT)
+    if seconds > now:
+        raise MomentUnreadable(f"{text!r} is still to come: it is {written(now)}", _HINT)
+    return seconds
+
+
+def _moment(text: str, now: float) -> float:
     if (ago := _AGO.fullmatch(text)) is not None:
         return now - float(ago[1]) * _UNITS[ago[2]]
     try:
         moment = datetime.fromisoformat(text)
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
         raise MomentUnreadable(f"{text!r} is no moment", _HINT) from error
-    if seconds > now:
-        raise MomentUnreadable(f"{text!r} is still to come: it is {written(now)}", _HINT)
-    return seconds
 
 
 def written(seconds: float) -> str:
