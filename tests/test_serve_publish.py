@@ -20,8 +20,13 @@ WALL = 1_800_000_000.0
 AUTHORITY = "bot.example"
 
 
-def settings(*, combined: bool = False, profile: ProfileName = ProfileName.AUTO) -> Settings:
-    origin = Origin(name="example", url="https://example.com/", profile=profile, sig2=Second.WATCH)
+def settings(
+    *,
+    combined: bool = False,
+    profile: ProfileName = ProfileName.AUTO,
+    sig2: Second = Second.WATCH,
+) -> Settings:
+    origin = Origin(name="example", url="https://example.com/", profile=profile, sig2=sig2)
     bot = Bot(
         product="ExampleBot",
         home="https://bot.example",
@@ -150,6 +155,12 @@ async def test_nothing_else_is_there(site: str) -> None:
     [
         pytest.param(settings(combined=True), id="by setting"),
         pytest.param(settings(profile=ProfileName.PUBLISHED), id="by the published profile"),
+        pytest.param(
+            settings(profile=ProfileName.LEGACY, sig2=Second.ALWAYS), id="by legacy with sig2"
+        ),
+        pytest.param(
+            settings(profile=ProfileName.AUTO, sig2=Second.ALWAYS), id="by what auto may choose"
+        ),
     ],
 )
 def test_a_combined_set_holds_both_keys_ed25519_first(
@@ -159,3 +170,26 @@ def test_a_combined_set_holds_both_keys_ed25519_first(
 
     listed = msgspec.json.decode(found[directory.WELL_KNOWN].body)["keys"]
     assert [key["kty"] for key in listed] == ["OKP", "AKP"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param(settings(profile=profile, sig2=sig2), id=f"{profile}, sig2 {sig2}")
+        for profile, sig2 in (
+            (ProfileName.LEGACY, Second.WATCH),
+            (ProfileName.AUTO, Second.WATCH),
+            (ProfileName.AUTO, Second.NEVER),
+            (ProfileName.BRIDGE, Second.ALWAYS),
+            (ProfileName.IETF_01, Second.ALWAYS),
+            (ProfileName.IETF_00, Second.ALWAYS),
+        )
+    ],
+)
+def test_no_akp_key_stands_in_the_set_where_sig2_has_a_place_of_its_own(
+    keys: tuple[PrivateKey, PrivateKey], asked: Settings
+) -> None:
+    found = publish.documents(asked, [key.public_key for key in keys], [])
+
+    listed = msgspec.json.decode(found[directory.WELL_KNOWN].body)["keys"]
+    assert [key["kty"] for key in listed] == ["OKP"]

@@ -12,7 +12,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from crawler.serve import page
-from crawler.settings import ProfileName, Settings
+from crawler.settings import ProfileName, Second, Settings
 from signing import directory
 from signing.algorithms import ED25519
 from signing.keys import PrivateKey, PublicKey
@@ -43,12 +43,14 @@ def documents(
 
     Those come first in `keys`, for receivers that look at one key only.
     The Ed25519 set stands at the well-known path and at `/` (for the `bridge` profile), the AKP
-    keys in a set of their own unless `publish.combined` or the `published` profile wants both.
+    keys in a set of their own. Both are combined into the first where `publish.combined` says so,
+    and where sig2 is sent under the bare origin, which leads nowhere else: by the `published`
+    profile, and at an origin with `sig2 = "always"` whose profile is `legacy`, or `auto`, which
+    may choose that.
     """
     classical = [key for key in keys if key.algorithm is ED25519]
     second = [key for key in keys if key.algorithm is not ED25519]
-    profiles = {settings.signatures.profile, *(origin.profile for origin in settings.origins)}
-    combined = settings.publish.combined or ProfileName.PUBLISHED in profiles
+    combined = settings.publish.combined or _sends_second_under_bare_origin(settings)
     well_known = directory.key_set([*classical, *second] if combined else classical)
     return {
         directory.WELL_KNOWN: Document(
@@ -61,6 +63,16 @@ def documents(
             body=page.bot(settings, classical, second, signing=signing, pq_keys=PQ_KEYS).encode(),
         ),
     }
+
+
+def _sends_second_under_bare_origin(settings: Settings) -> bool:
+    return ProfileName.PUBLISHED in (
+        settings.signatures.profile,
+        *(origin.profile for origin in settings.origins),
+    ) or any(
+        origin.profile in (ProfileName.LEGACY, ProfileName.AUTO) and origin.sig2 is Second.ALWAYS
+        for origin in settings.origins
+    )
 
 
 def application(
