@@ -102,6 +102,10 @@ _OWN = [
 def load(path: Path) -> Settings:
     """Read crawler.toml at `path` and origins.toml beside it.
 
+    All that is relative is so to the folder of `path`. Where that is a symbolic link it is the
+    link's own folder: what the link leads to may be shared, versioned or read-only, no place for
+    keys and state.
+
     Raises SettingsError for the first thing that is wrong, with its place and a hint.
     """
     document = _read(path)
@@ -123,7 +127,7 @@ def load(path: Path) -> Settings:
     )
     _check_distinct(origins, beside.name)
     return Settings(
-        base=str(path.resolve().parent),
+        base=str(path.parent.resolve()),
         bot=main.bot,
         signatures=main.signatures,
         publish=main.publish,

@@ -48,6 +48,20 @@ def test_defaults_fill_what_is_not_written(tmp_path: Path) -> None:
     assert settings.state_directory == tmp_path / "state"
 
 
+def test_beside_a_linked_file_is_beside_the_link(tmp_path: Path) -> None:
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    own.mkdir()
+    load(shared, origins=ONE.replace('"one"', '"shared"'))
+    (own / "crawler.toml").symlink_to(shared / "crawler.toml")
+    (own / "origins.toml").write_text(ONE)
+    settings = configuration.load(own / "crawler.toml")
+
+    assert [origin.name for origin in settings.origins] == ["one"]
+    assert settings.keys_directory == own / "keys"
+    assert settings.state_directory == own / "state"
+
+
 def test_politeness_of_the_main_file_is_every_origins_default(tmp_path: Path) -> None:
     settings = load(
         tmp_path,
