@@ -14,13 +14,17 @@ from crawler.fetch.client import Received
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
 
-async def ask(folder: Path, *fields: bytes, status: bytes = b"200 OK") -> Received:
+async def ask(
+    folder: Path, *fields: bytes, status: bytes = b"200 OK", ahead: float = 0.0
+) -> Received:
+    """What came of a request while our clock was so many seconds ahead."""
     head = b"\r\n".join(
         [b"HTTP/1.1 " + status, b"Content-Type: text/html", b"Content-Length: 0", *fields, b"", b""]
     )
     with capturing(lambda _: Answer(pieces=(head,))) as server:
-        async with visiting(origin(server.url("/")), folder) as visitor:
-            visitor.now = lambda: NOW
+        asked = origin(server.url("/"))
+        async with visiting(asked, folder, wall=lambda: NOW) as visitor:
+            visitor.now = lambda: NOW + ahead
             return await visitor.fetch()
 
 
@@ -138,6 +142,24 @@ async def test_retry_after_counts_from_the_answer(
     received = await ask(tmp_path, *lines, status=b"503 Later")
 
     assert received.record.retry_after == wait
+
+
+async def test_moments_that_a_server_names_are_the_wall_clocks(tmp_path: Path) -> None:
+    record = (
+        await ask(
+            tmp_path,
+            b"Retry-After: Fri, 15 Jan 2027 08:02:00 GMT",
+            b"X-RateLimit-Remaining: 0",
+            b"X-RateLimit-Reset: 1800000030",
+            b"Date: Fri, 15 Jan 2027 08:00:00 GMT",
+            b"Expires: Fri, 15 Jan 2027 08:01:00 GMT",
+            status=b"503 Later",
+            ahead=3600.0,
+        )
+    ).record
+
+    assert record.at == NOW + 3600.0
+    assert (record.retry_after, record.quota_reset, record.fresh_for) == (120.0, 30.0, 60.0)
 
 
 async def test_a_quota_is_read(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ def read(
 ) -> Answer:
     """The answer's head, without what it echoes of our `private` values.
 
-    `requested` and `received` are when the request left and the head came, in seconds since 1970.
+    `requested` and `received` are when the request left and the head came, in seconds since 1970 as
+    the wall clock has it: servers name moments by theirs.
     """
     found: dict[str, str] = {}
     watched: dict[str, str] = {}

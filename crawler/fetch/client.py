@@ -46,7 +46,8 @@ class Client:
 
     `seen` has what the last answer of each server (its scheme and authority) showed: the caller
     may fill it in, each answer brings it up to date. `keys_changed` is told which keys sign when
-    the first request is signed and whenever that changes. `wall` is the clock of `created`.
+    the first request is signed and whenever that changes. `wall` is the clock of `created`
+    and of the dates in answers.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Client:
         self._bot = settings.bot
         self._seen = {} if seen is None else seen
         self._signer = Signer(settings, keys, seen=self._seen, wall=wall, keys_changed=keys_changed)
+        self._wall = wall
         self._trust = trust
         self._window = rate_window
         self._doors: dict[str, Door] = {}
@@ -153,8 +155,12 @@ class Client:
                 trip.received = now()
                 assert trip.flight.line is not None  # noqa: S101 - the answer came through it
                 trip.flight.line.carries(response.content)
+                dated = self._wall()  # a server's dates are not of our clock, which may be ahead
                 trip.answer = answer.read(
-                    response, trip.private, requested=trip.began, received=trip.received
+                    response,
+                    trip.private,
+                    requested=dated - (trip.received - trip.began),
+                    received=dated,
                 )
                 self._seen[server] = Seen(trip.answer.server, trip.answer.cf_ray)
                 return await reading.read(response, trip, task, politeness, trickle)
