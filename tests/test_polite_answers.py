@@ -31,7 +31,11 @@ NEVER = Quota()
         pytest.param(["5s"], None, id="a unit"),
         pytest.param([""], None, id="empty"),
         pytest.param(["٥"], None, id="digits of another script"),
-        pytest.param(["9" * 40], None, id="no number of seconds"),
+        pytest.param(["1" + "0" * 15], 2.0**31, id="16 digits"),
+        pytest.param(["9" * 400], 2.0**31, id="more than any number has"),
+        pytest.param(["0" * 20 + "5"], 5.0, id="zeros in front"),
+        pytest.param(["1.50000000000"], 1.5, id="a long fraction"),
+        pytest.param(["Sun, 06 Nov 9994 08:49:37 GMT"], 2.0**31, id="a date beyond all sense"),
         pytest.param(["soon", "5", "60"], 60.0, id="of several the longest"),
     ],
 )
@@ -69,6 +73,23 @@ def test_retry_after_is_read_in_both_forms(values: list[str], expected: float | 
             {"ratelimit": "limit=100, remaining=0", "ratelimit-policy": "100;w=60"},
             Quota(0, 60.0),
             id="draft 07 without reset",
+        ),
+        pytest.param(
+            {"ratelimit": f'"a";r=0;t={"9" * 16}'}, Quota(0, 2.0**31), id="a time of 16 digits"
+        ),
+        pytest.param(
+            {"ratelimit": '"a";r=0', "ratelimit-policy": f'"a";q=1;w={"9" * 400}'},
+            Quota(0, 2.0**31),
+            id="a window of 400 digits",
+        ),
+        pytest.param(
+            {"ratelimit": f"remaining=0, reset={'9' * 16}"}, Quota(0, 2.0**31), id="draft 07, too"
+        ),
+        pytest.param({"ratelimit": f'"a";r={"9" * 400};t=1'}, Quota(10**15, 1.0), id="very many"),
+        pytest.param(
+            {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1784111807000000"},
+            Quota(0, 1_784_111_807.0 - NOW),
+            id="microseconds since 1970",
         ),
         pytest.param({"ratelimit": "nonsense"}, NEVER, id="unreadable"),
         pytest.param({"ratelimit": '"a";r=-1;t=3'}, NEVER, id="negative"),

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from crawler.polite import http_date
 
-_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,"])+')
-_PARAMETER = re.compile(r"(?:^|;)\s*([a-z*][a-z0-9_.*-]*)\s*=\s*(\d{1,15})\b", re.ASCII)
+_PARAMETER = re.compile(r"(?:^|;)\s*([a-z*][a-z0-9_.*-]*)\s*=\s*(\d+)\b", re.ASCII)
 _NAME = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^;=\s]+)')
 
 _LONGEST = 1024  # characters of a field that are looked at
+_MOST = 1e21  # where a larger number is cut: one of any length is one, and none is infinite
+_MOST_LEFT = 1e15
+_LONGEST_WAIT = 2.0**31  # seconds; what is longer is as long (as RFC 9111 has it, section 1.2.2)
 _EPOCH = 1_000_000_000.0  # a larger number of seconds to wait is a moment
 _EPOCH_MS = 1_000_000_000_000.0
 
@@ -43,7 +46,7 @@ def retry_after(values: Iterable[str], now: float) -> float | None:
 
     Both forms, and fractions; of several fields the longest wait. None where there is no field,
     none that can be read, or only a moment that has passed. `now` is when the answer came, in
-    seconds since 1970.
+    seconds since 1970. No wait is longer than 68 years.
     """
     waits = [wait for value in values if (wait := _wait(value.strip(), now)) is not None]
     return max(waits, default=None)
@@ -63,41 +66,45 @@ def quota(fields: Mapping[str, str], now: float) -> Quota:
     reset = next((fields[name] for name in _RESET if name in fields), "")
     number = _number(left)
     return Quota(
-        int(number) if number is not None else None,
+        _count(number) if number is not None else None,
         _moment(reset, now) if reset else None,
     )
 
 
 def _wait(value: str, now: float) -> float | None:
     if _NUMBER.fullmatch(value):
-        return float(value)
+        return min(float(value), _LONGEST_WAIT)
     moment = http_date.parse(value, now)
-    return None if moment is None or moment < now else moment - now
+    return None if moment is None or moment < now else min(moment - now, _LONGEST_WAIT)
 
 
 def _quotas(value: str, windows: dict[str, float]) -> Iterable[Quota]:
     """The members of RateLimit: `"name";r=50;t=30`, in draft 07 `remaining=50, reset=30`."""
-    together: dict[str, int] = {}
+    together: dict[str, float] = {}
     for member in _members(value):
-        said = {name: int(number) for name, number in _PARAMETER.findall(member.strip())}
+        said = _parameters(member)
         if "r" in said:
-            reset = float(said["t"]) if "t" in said else windows.get(_name(member))
-            yield Quota(said["r"], reset)
+            reset = _capped(said["t"]) if "t" in said else windows.get(_name(member))
+            yield Quota(_count(said["r"]), reset)
         together |= said
     if "remaining" in together:
         window = max(windows.values(), default=None)
-        yield Quota(
-            together["remaining"], float(together["reset"]) if "reset" in together else window
-        )
+        reset = _capped(together["reset"]) if "reset" in together else window
+        yield Quota(_count(together["remaining"]), reset)
 
 
 def _windows(value: str) -> dict[str, float]:
     """The length in seconds of each window in a RateLimit-Policy field: `"name";q=100;w=60`."""
     return {
-        _name(member): float(said["w"])
+        _name(member): _capped(said["w"])
         for member in _members(value)
-        if "w" in (said := dict(_PARAMETER.findall(member.strip())))
+        if "w" in (said := _parameters(member))
     }
+
+
+def _parameters(member: str) -> dict[str, float]:
+    found = _PARAMETER.findall(member.strip())
+    return {name: min(float(number), _MOST) for name, number in found}
 
 
 def _members(value: str) -> list[str]:
@@ -116,7 +123,7 @@ def _urgency(found: Quota) -> tuple[float, float]:
 
 def _number(value: str) -> float | None:
     first = value.partition(",")[0].strip()
-    return float(first) if _NUMBER.fullmatch(first) else None
+    return min(float(first), _MOST) if _NUMBER.fullmatch(first) else None
 
 
 def _moment(value: str, now: float) -> float | None:
@@ -124,7 +131,15 @@ def _moment(value: str, now: float) -> float | None:
     number = _number(value)
     if number is None:
         number = http_date.parse(value, now)
-        return None if number is None else max(0.0, number - now)
-    if number >= _EPOCH_MS:
+        return None if number is None else _capped(number - now)
+    while number >= _EPOCH_MS:  # in milliseconds, or a thousandth or a millionth of them
         number /= 1000.0
-    return max(0.0, number - now) if number >= _EPOCH else number
+    return _capped(number - now if number >= _EPOCH else number)
+
+
+def _count(number: float) -> int:
+    return int(min(number, _MOST_LEFT))
+
+
+def _capped(seconds: float) -> float:
+    return min(max(0.0, seconds), _LONGEST_WAIT)
