@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.fetch.decoding import Inflate, Undecodable, decoder
+from crawler.fetch.decoding import Inflate, Undecodable, decoder, framed
 
 TEXT = b"The quick brown fox. " * 200
 ROOM = 1_000_000
@@ -35,6 +35,19 @@ def decoded(coding: str, pieces: Iterable[bytes]) -> bytes:
             "gzip", gzip.compress(b"one ") + gzip.compress(b"two"), b"one two", id="two members"
         ),
         pytest.param("gzip", gzip.compress(TEXT) + bytes(9), TEXT, id="zeros behind gzip"),
+        pytest.param(
+            "gzip",
+            gzip.compress(b"one ") + bytes(2) + gzip.compress(b"two") + bytes(9),
+            b"one two",
+            id="zeros between two members",
+        ),
+        pytest.param("gzip", gzip.compress(TEXT) + b"junk", TEXT, id="junk behind gzip"),
+        pytest.param(
+            "gzip",
+            gzip.compress(TEXT) + b"junk" + gzip.compress(b"two"),
+            TEXT,
+            id="a member behind junk",
+        ),
         pytest.param("gzip", b"", b"", id="an empty body"),
         pytest.param("deflate", zlib.compress(TEXT), TEXT, id="deflate"),
         pytest.param("deflate", raw_deflate(TEXT), TEXT, id="raw deflate"),
@@ -47,6 +60,37 @@ def test_a_body_is_decoded_whatever_its_pieces(
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
 
     assert decoded(coding, pieces) == expected
+
+
+@pytest.mark.parametrize("size", [1, 7, ROOM])
+@pytest.mark.parametrize(
+    ("behind", "junk"),
+    [(b"", False), (bytes(9), False), (b"\r\n", True), (bytes(9) + b"x" + bytes(9), True)],
+)
+@pytest.mark.parametrize(
+    ("coding", "compress"), [("gzip", gzip.compress), ("deflate", zlib.compress)]
+)
+def test_junk_behind_a_stream_is_told_from_padding(
+    coding: str, compress: Callable[[bytes], bytes], behind: bytes, junk: bool, size: int
+) -> None:
+    data = compress(TEXT) + behind
+    inflate = Inflate(coding)
+    for at in range(0, len(data), size):
+        inflate.feed(data[at : at + size], ROOM)
+    inflate.finish()
+
+    assert inflate.junk is junk
+
+
+@pytest.mark.parametrize("value", [None, "", "identity", "chunked", "Identity, Chunked"])
+def test_a_body_as_it_is_or_in_chunks_is_taken(value: str | None) -> None:
+    framed(value)
+
+
+@pytest.mark.parametrize("value", ["gzip", "gzip, chunked", "chunked, chunked", "x"])
+def test_a_transfer_coding_that_nobody_undoes_is_refused(value: str) -> None:
+    with pytest.raises(Undecodable, match=r"transfer coding .* was not asked for"):
+        framed(value)
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.integers(1, 64))

@@ -12,7 +12,7 @@ import pytest
 from capture import Answer, Captured, Then, capturing, respond
 from visitor import origin, visiting
 
-from crawler.events import Kind, Outcome
+from crawler.events import Kind, Outcome, Stage
 from crawler.fetch.client import Received
 from crawler.polite.robots_groups import LIMIT as ROBOTS_LIMIT
 
@@ -196,6 +196,107 @@ async def test_a_robots_txt_that_is_too_long_is_cut_and_not_refused(
     assert received.record.detail == f"longer than {ROBOTS_LIMIT} bytes"
     assert received.body == rules[: ROBOTS_LIMIT + 1]
     assert received.record.digest == sha256(received.body).hexdigest()
+
+
+RULES = b"User-agent: *\nDisallow: /\n"
+
+
+def packed(body: bytes, *lines: str, status: str = "200 OK") -> Answer:
+    """An answer in chunks, so that the field lines say all that is said of its form."""
+    said = "Transfer-Encoding: chunked"
+    if any(line.lower().startswith("transfer-encoding") for line in lines):
+        said = "X-None: 1"
+    head = "\r\n".join((f"HTTP/1.1 {status}", "Content-Type: text/html", said, *lines, "", ""))
+    framing = chunked(body, 700) if "chunked" in head.lower() else body
+    return Answer(pieces=(head.encode(), framing), then=Then.CLOSE)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize(
+    ("answer", "detail"),
+    [
+        pytest.param(
+            packed(gzip.compress(RULES), "Transfer-Encoding: gzip"),
+            "transfer coding 'gzip' was not asked for",
+            id="a transfer coding",
+        ),
+        pytest.param(
+            packed(gzip.compress(RULES), "Transfer-Encoding: gzip, chunked"),
+            "transfer coding 'gzip, chunked' was not asked for",
+            id="a transfer coding in chunks",
+        ),
+        pytest.param(
+            packed(gzip.compress(RULES), "Transfer-Encoding: gzip", "Transfer-Encoding: chunked"),
+            "transfer coding 'gzip, chunked' was not asked for",
+            id="on two lines",
+        ),
+        pytest.param(
+            packed(RULES, "Content-Encoding: identity", "Content-Encoding: br"),
+            "content coding 'br' was not asked for",
+            id="a content coding on a second line",
+        ),
+        pytest.param(
+            packed(RULES[:14], "Content-Range: bytes 0-13/26", status="206 Partial Content"),
+            "206: only a part of it",
+            id="a part that nobody asked for",
+        ),
+    ],
+)
+async def test_what_cannot_be_read_as_it_was_meant_is_no_answer(
+    tmp_path: Path, answer: Answer, detail: str, kind: Kind
+) -> None:
+    received = await ask(tmp_path, lambda _: answer, kind=kind)
+
+    record = received.record
+    assert (record.outcome, record.stage) == (Outcome.FAILED, Stage.BODY)
+    assert record.detail == detail
+    assert received.body is None
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(
+            packed(gzip.compress(RULES), "Content-Encoding: identity", "Content-Encoding: gzip"),
+            id="two lines of codings",
+        ),
+        pytest.param(
+            packed(
+                gzip.compress(RULES[:14]) + bytes(2) + gzip.compress(RULES[14:]),
+                "Content-Encoding: gzip",
+            ),
+            id="two members with padding between",
+        ),
+        pytest.param(packed(RULES, "Transfer-Encoding: Chunked"), id="chunks in capitals"),
+    ],
+)
+async def test_all_that_was_sent_is_read(tmp_path: Path, answer: Answer, kind: Kind) -> None:
+    received = await ask(tmp_path, lambda _: answer, kind=kind)
+
+    assert (received.body, received.record.outcome) == (RULES, Outcome.ANSWERED)
+
+
+async def test_junk_behind_a_robots_txt_makes_it_unreadable_and_a_page_not(tmp_path: Path) -> None:
+    answer = packed(gzip.compress(RULES) + b"\r\nDisallow", "Content-Encoding: gzip")
+
+    page = await ask(tmp_path / "page", lambda _: answer)
+    rules = await ask(tmp_path / "robots", lambda _: answer, kind=Kind.ROBOTS)
+
+    assert page.body == RULES
+    assert (rules.body, rules.record.outcome) == (None, Outcome.FAILED)
+    assert rules.record.detail == "what follows the compressed stream is no part of it"
+
+
+async def test_a_refusal_in_an_unknown_transfer_coding_counts_without_its_text(
+    tmp_path: Path,
+) -> None:
+    answer = packed(gzip.compress(RULES), "Transfer-Encoding: gzip", status="403 Forbidden")
+
+    record = (await ask(tmp_path, lambda _: answer)).record
+
+    assert (record.outcome, record.status, record.refusal) == (Outcome.ANSWERED, 403, "")
+    assert record.detail == "body: transfer coding 'gzip' was not asked for"
 
 
 async def test_a_refusal_keeps_the_beginning_of_its_text(tmp_path: Path) -> None:

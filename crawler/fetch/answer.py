@@ -14,7 +14,6 @@ LONGEST: Final = 256  # characters of a field that are kept
 _FIRST: Final = frozenset(
     {
         "content-type",
-        "content-encoding",
         "server",
         "location",
         "etag",
@@ -24,6 +23,8 @@ _FIRST: Final = frozenset(
         "age",
     }
 )
+# One list, however many lines it stands on; of the fields above the first line counts.
+_LISTS: Final = frozenset({"cache-control", "content-encoding", "transfer-encoding"})
 # Kept under their own names for the watch, the report and the next run.
 _WATCHED: Final = frozenset({"cf-ray", "retry-after", "x-robots-tag", *answers.NAMES})
 _DEMOTIONS: Final = ("-authenticated", "-verified")
@@ -48,6 +49,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     fresh_for: float | None = None
     content_type: str | None = None
     content_encoding: str | None = None
+    transfer_encoding: str | None = None
     robots_tags: tuple[str, ...] = ()
 
     @property
@@ -78,7 +80,7 @@ def read(
         name = raw.lower()
         if name in _FIRST:
             found.setdefault(name, value)
-        elif name == "cache-control":
+        elif name in _LISTS:
             found[name] = f"{found[name]}, {value}" if name in found else value
         elif _is_watched(name):
             watched[name] = f"{watched[name]}, {value}" if name in watched else value
@@ -114,6 +116,7 @@ def read(
         ),
         content_type=text(found["content-type"]) if "content-type" in found else None,
         content_encoding=found.get("content-encoding"),
+        transfer_encoding=found.get("transfer-encoding"),
         robots_tags=(
             tuple(response.headers.getall("X-Robots-Tag")) if "x-robots-tag" in watched else ()
         ),

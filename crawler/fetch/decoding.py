@@ -12,17 +12,19 @@ ACCEPTED: Final = "gzip, deflate"
 
 _MEMBERS: Final = 64  # more members than a file ever had, few enough to cost nothing
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_PADDING: Final = b"\0"
 _GZIP_MAGIC: Final = b"\x1f"
 
 
 class Undecodable(Exception):
-    """A body that is not what its Content-Encoding says, or in a coding that we did not ask for."""
+    """A body that is not what its head says, or in a coding that we did not ask for."""
 
 
 class Inflate:
     """One body's decoder. The text that it gives is never longer than the room that it is given."""
 
     def __init__(self, coding: str) -> None:
+        self.junk = False  # what followed the stream was neither padding nor more of it
         self._coding = coding
         self._members = 0
         self._engine: zlib._Decompress | None = None
@@ -33,9 +35,12 @@ class Inflate:
         So whoever fills the room knows that the body is too big, and stops. Raises Undecodable.
         """
         pieces: list[bytes] = []
-        while data and room > 0:
+        while data and room > 0 and not self.junk:
             if self._engine is None or self._engine.eof:
-                if not self._opens(data):
+                if self._engine is not None:
+                    data = data.lstrip(_PADDING)
+                    self.junk = bool(data) and not self._continues(data)
+                if not data or self.junk:
                     break
                 self._engine = self._next(data)
             try:
@@ -52,9 +57,9 @@ class Inflate:
         if self._engine is not None and not self._engine.eof:
             raise Undecodable(f"the {self._coding} stream ends early")
 
-    def _opens(self, data: bytes) -> bool:
-        """Whether a member begins here: the first one does, later ones may be padding."""
-        return self._engine is None or (self._coding == "gzip" and data.startswith(_GZIP_MAGIC))
+    def _continues(self, data: bytes) -> bool:
+        """Whether another member begins here."""
+        return self._coding == "gzip" and data.startswith(_GZIP_MAGIC)
 
     def _next(self, data: bytes) -> "zlib._Decompress":
         self._members += 1
@@ -66,6 +71,18 @@ class Inflate:
         return zlib.decompressobj(zlib.MAX_WBITS if data[0] & 15 == 8 else -zlib.MAX_WBITS)
 
 
+def framed(transfer_encoding: str | None) -> None:
+    """See that a body comes as it is, or in chunks, which aiohttp undoes (RFC 9112, section 6.1).
+
+    We send no TE field, so no other transfer coding may be used. Raises Undecodable.
+    """
+    if transfer_encoding is None:
+        return
+    codings = _codings(transfer_encoding)
+    if codings not in ([], ["chunked"]):
+        raise Undecodable(f"transfer coding {', '.join(codings)!a:.80} was not asked for")
+
+
 def decoder(content_encoding: str | None) -> Inflate | None:
     """The decoder for a Content-Encoding field; None where there is nothing to undo.
 
@@ -73,8 +90,7 @@ def decoder(content_encoding: str | None) -> Inflate | None:
     """
     if content_encoding is None:
         return None
-    codings = [coding.strip().lower() for coding in content_encoding.split(",")]
-    match [coding for coding in codings if coding not in ("", "identity")]:
+    match _codings(content_encoding):
         case []:
             return None
         case ["gzip" | "x-gzip"]:
@@ -83,3 +99,8 @@ def decoder(content_encoding: str | None) -> Inflate | None:
             return Inflate("deflate")
         case others:
             raise Undecodable(f"content coding {', '.join(others)!a:.80} was not asked for")
+
+
+def _codings(field: str) -> list[str]:
+    codings = [coding.strip().lower() for coding in field.split(",")]
+    return [coding for coding in codings if coding not in ("", "identity")]

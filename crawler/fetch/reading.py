@@ -5,8 +5,9 @@ from typing import Final
 
 from aiohttp import ClientResponse
 
-from crawler.events import Kind, Outcome
+from crawler.events import Kind, Outcome, Stage
 from crawler.fetch import decoding, redaction, stream
+from crawler.fetch.decoding import Undecodable
 from crawler.fetch.stream import Body, Trickle
 from crawler.fetch.trip import Ending, Trip
 from crawler.polite.frontier import FetchTask
@@ -17,6 +18,7 @@ REFUSAL: Final = 2_048  # bytes of a refusal that are kept
 
 _REFUSAL_READ: Final = 8_192  # bytes of one that are read: it may begin with an echo of ours
 _BODILESS: Final = (204, 205)
+_PARTIAL: Final = 206
 _OBJECTION: Final = b"invalid:"  # begins a 200 by which a verifier refuses
 _TEXTS: Final = ("text/", "application/json", "application/xml", "application/problem")
 _TEXT_SUFFIXES: Final = ("+json", "+xml")
@@ -34,9 +36,14 @@ async def read(
         return await _refusal(response, trip, trickle)
     if not answer.succeeded or answer.status in _BODILESS:
         return Ending(outcome=Outcome.ANSWERED)
+    if answer.status == _PARTIAL:  # nobody asked for a range; the rest may be what closes the site
+        return Ending(outcome=Outcome.FAILED, stage=Stage.BODY, detail="206: only a part of it")
+    decoding.framed(answer.transfer_encoding)
     inflate = decoding.decoder(answer.content_encoding)
     if task.kind is Kind.ROBOTS:
         body = await stream.read(response.content, ROBOTS_LIMIT + 1, inflate, trickle)
+        if inflate is not None and inflate.junk:  # of a page that is cut off, as browsers do
+            raise Undecodable("what follows the compressed stream is no part of it")
         detail = f"longer than {ROBOTS_LIMIT} bytes" if body.cut else ""
         return _whole(response, trip, body, detail)
     if answer.media_type not in politeness.types:
@@ -77,6 +84,7 @@ async def _refusal(response: ClientResponse, trip: Trip, trickle: Trickle) -> En
     media_type = trip.answer.media_type
     if media_type and not media_type.startswith(_TEXTS) and not media_type.endswith(_TEXT_SUFFIXES):
         return Ending(outcome=Outcome.ANSWERED)
+    decoding.framed(trip.answer.transfer_encoding)
     inflate = decoding.decoder(trip.answer.content_encoding)
     body = await stream.read(response.content, _REFUSAL_READ, inflate, trickle)
     return Ending(outcome=Outcome.ANSWERED, refusal=_kept(body.data, trip))
