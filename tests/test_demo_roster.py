@@ -12,7 +12,7 @@ from crawler.demo.fleet import Fleet, FolderInUse
 from crawler.demo.history import History
 from crawler.demo.manners import failing, site
 from crawler.demo.reply import Answer, Ask
-from crawler.settings import Settings
+from crawler.settings import Politeness, Settings
 
 
 def residents() -> tuple[roster.Resident, ...]:
@@ -23,6 +23,12 @@ def test_there_are_21_origins_of_different_names() -> None:
     assert len(set(roster.NAMES)) == 21
     assert tuple(one.name for one in residents()) == roster.NAMES
     assert set(roster.AGAIN) <= set(roster.NAMES)
+
+
+def test_only_the_page_without_end_has_a_short_deadline() -> None:
+    usual = Politeness().deadline
+
+    assert [one.name for one in residents() if one.politeness.deadline < usual] == ["drip"]
 
 
 def test_something_is_expected_of_each_origin() -> None:
