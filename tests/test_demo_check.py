@@ -268,6 +268,78 @@ def test_a_cancelled_request_may_have_been_answered(crawl: Crawl) -> None:
     assert crawl.findings() == []
 
 
+GIVEN_UP = {
+    "outcome": Outcome.FAILED,
+    "stage": Stage.DEADLINE,
+    "status": None,
+    "elapsed": POLITENESS.deadline,
+}
+
+
+def test_a_request_that_our_deadline_ended_may_have_been_answered(crawl: Crawl) -> None:
+    crawl.visit("/")
+    crawl.log[-1] = record("/", **GIVEN_UP)
+
+    assert crawl.findings() == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"elapsed": POLITENESS.deadline - 2 * TOLERANCE},
+        {"stage": Stage.FIRST_BYTE},
+        {"outcome": Outcome.ANSWERED, "stage": None},
+        {"status": 204},
+    ],
+    ids=["before its time", "for another reason", "not at all", "with another answer"],
+)
+def test_a_request_that_no_deadline_ended_was_answered_as_the_server_says(
+    crawl: Crawl, given: dict[str, Any]
+) -> None:
+    crawl.visit("/")
+    crawl.log[-1] = record("/", **{**GIVEN_UP, **given})
+    (found,) = crawl.findings()
+
+    assert found.reason is Reason.LOG_DIFFERS
+    assert found.detail.startswith("status: the server saw 200, the log has")
+
+
+@pytest.mark.parametrize(
+    ("seen", "unseen"),
+    [
+        (("/", "/two"), (0,)),
+        (("/", "/two"), (1,)),
+        (("/", "/two"), (0, 1, 2)),
+        (("/", "/two", "/"), (1, 3)),
+    ],
+    ids=["the first", "the second", "three in a row", "two apart"],
+)
+def test_a_late_server_may_have_missed_what_our_deadline_ended(
+    crawl: Crawl, seen: tuple[str, ...], unseen: tuple[int, ...]
+) -> None:
+    for target in seen:
+        crawl.visit(target)
+    for number, place in enumerate(unseen):
+        crawl.log.insert(1 + place, record(f"/late-{number}", **GIVEN_UP))
+
+    assert crawl.findings() == []
+
+
+def test_one_that_was_missed_is_not_taken_for_its_repetition(crawl: Crawl) -> None:
+    crawl.visit("/", reply=Answer(status=503))
+    crawl.log.append(record("/", **GIVEN_UP))
+    crawl.visit("/")
+
+    assert crawl.findings() == []
+
+
+def test_a_deadline_hides_no_other_request_from_the_servers(crawl: Crawl) -> None:
+    crawl.visit("/")
+    crawl.log += [record("/late", **GIVEN_UP), record("/never")]
+
+    assert crawl.reasons() == [Reason.NOT_SEEN]
+
+
 def test_a_request_to_a_host_that_is_not_ours_is_found(crawl: Crawl) -> None:
     crawl.log.append(record("/", url="http://bystander.localhost:8001/trap"))
     (found,) = crawl.findings()

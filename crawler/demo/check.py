@@ -1,7 +1,8 @@
 """Whether the crawl kept its promises, by what the servers saw and what the log says.
 
 The servers are the witnesses: each request must be signed as the log says, be asked when robots.txt
-and pace allow it, and stand in the log; what left by the log must have been seen.
+and pace allow it, and stand in the log; what left by the log must have been seen. Only what our
+deadline ended may have been answered, or missed, on the other side.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -111,7 +112,7 @@ def _log(
     origin: Origin, entries: Sequence[Entry], records: Sequence[FetchRecord]
 ) -> Iterator[Finding]:
     """What the log and an origin disagree on, request by request."""
-    for entry, record in zip_longest(entries, records):
+    for entry, record in zip_longest(entries, _seen(origin, entries, records)):
         if record is None:
             yield Finding(
                 origin=origin.name,
@@ -126,7 +127,7 @@ def _log(
                 reason=Reason.NOT_SEEN,
                 detail=f"the log has {len(records)} requests, the server saw {len(entries)}",
             )
-        elif differences := tuple(_differences(entry, record)):
+        elif differences := tuple(_differences(origin, entry, record)):
             yield Finding(
                 origin=origin.name,
                 url=record.url,
@@ -135,15 +136,51 @@ def _log(
             )
 
 
-def _differences(entry: Entry, record: FetchRecord) -> Iterator[str]:
+def _seen(
+    origin: Origin, entries: Sequence[Entry], records: Sequence[FetchRecord]
+) -> list[FetchRecord]:
+    """The records without those that no server need have seen, as many as are too many.
+
+    A server that is late finds a request whose connection is closed already, and never looks at it.
+    Which of several that was nobody can tell: those whose absence explains the most.
+    """
+    kept = list(records)
+
+    def unexplained(without: int) -> int:
+        others = kept[:without] + kept[without + 1 :]
+        return sum(any(_differences(origin, *pair)) for pair in zip(entries, others, strict=False))
+
+    while len(kept) > len(entries):
+        given_up = [index for index, one in enumerate(kept) if _out_of_time(origin, one)]
+        if not given_up:
+            break
+        del kept[min(given_up, key=unexplained)]
+    return kept
+
+
+def _out_of_time(origin: Origin, record: FetchRecord) -> bool:
+    """Whether our deadline ended it before an answer had begun, by its own time as well.
+
+    The server may have handed over its answer by then, in a moment that we had no time to look.
+    """
+    return (
+        record.outcome is Outcome.FAILED
+        and record.stage is Stage.DEADLINE
+        and record.status is None
+        and record.elapsed >= origin.politeness.deadline - TOLERANCE
+    )
+
+
+def _differences(origin: Origin, entry: Entry, record: FetchRecord) -> Iterator[str]:
     head = entry.head
+    unheard = record.outcome is Outcome.CANCELLED or _out_of_time(origin, record)
     for what, seen, logged in (
         ("url", f"http://{head.authority}{head.target}", record.url),
         ("labels", head.labels, record.labels),
         ("header bytes", head.size, record.header_bytes),
         ("status", entry.status, record.status),
     ):
-        if seen != logged and not (what == "status" and record.outcome is Outcome.CANCELLED):
+        if seen != logged and not (what == "status" and unheard):
             yield f"{what}: the server saw {seen}, the log has {logged}"
 
 
