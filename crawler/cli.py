@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from crawler import streams
+
 EPILOG = (
     "Exit codes: 0 fine, 1 our error, 2 usage, 3 the operator's attention is needed, "
     "4 another run is active; 130 and 143: stopped by SIGINT or SIGTERM."
@@ -60,6 +62,7 @@ OriginOption = Annotated[
 
 def main() -> None:
     """Run the command line; what is wrong with it is said as all problems are."""
+    streams.prepare()
     gc.set_threshold(20_000)  # a start makes many objects and no garbage: 40 ms of looking for it
     try:
         code = app(standalone_mode=False)

@@ -266,7 +266,7 @@ def keys_list(settings: Settings, form: str) -> None:
             "keyid": file.keyid,
             "algorithm": file.algorithm.name,
             "standing": str(file.standing),
-            "file": str(file.path),
+            "file": os.fsencode(file.path).decode("utf-8", "replace"),  # JSON knows no bytes
             "problem": file.problem,
         }
         for file in keyfiles.listing(settings.keys_directory)
