@@ -168,6 +168,9 @@ def crawl(
     if demo and (config or origin or everything or dry_run):
         complain("--demo brings its own origins", "leave out --config, --origin, --all, --dry-run")
         raise typer.Exit(2)
+    if dry_run and quiet:
+        complain("--dry-run does nothing but print", "leave out --quiet")
+        raise typer.Exit(2)
     if state is not None and not demo:
         complain("--state goes with --demo", "crawler.toml names the state: [state] directory")
         raise typer.Exit(2)

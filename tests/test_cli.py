@@ -482,6 +482,7 @@ def test_help_names_each_command_and_the_exit_codes(tmp_path: Path, flag: str) -
         (("--once", "--config"), "--config"),
         (("--once", "--demo", "--all"), "--all"),
         (("--once", "--state", "x"), "--demo"),
+        (("--once", "--dry-run", "--quiet"), "leave out --quiet"),
         (("explain",), "url"),
         (("serve", "--port", "70000"), "65535"),
         (("report", "--since", "yesterday"), "7d"),
