@@ -28,7 +28,7 @@ from crawler.run import seen
 from crawler.schedule import due, selected
 from crawler.settings import Follow, Origin, Settings
 from crawler.watch import moments
-from crawler.world import Clock, followed
+from crawler.world import Clock, followed_again
 
 
 async def refresh(
@@ -128,7 +128,7 @@ async def _outlook(settings: Settings) -> AsyncIterator[_Outlook]:
                 folder,
                 written,
                 product=product,
-                links=lambda record, body, origin: followed(record, body, origin, product),
+                links=followed_again(settings),
                 whereabouts=hosts,
                 now=time.time(),
             ) as store:

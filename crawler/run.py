@@ -45,7 +45,7 @@ from crawler.hosts import Hosts, located
 from crawler.polite import address
 from crawler.polite.itinerary import Itinerary
 from crawler.settings import Origin, Second, Settings
-from crawler.world import Clock, RealWorld, followed
+from crawler.world import Clock, RealWorld, followed_again
 
 Watched = Callable[[Crawl, RealWorld], Coroutine[None, None, None]]
 """What runs beside a crawl and looks at it."""
@@ -96,7 +96,7 @@ async def once(
                 directory,
                 journal,
                 product=product,
-                links=lambda record, body, origin: followed(record, body, origin, product),
+                links=followed_again(settings),
                 whereabouts=hosts,
                 now=wall(),
             )

@@ -8,15 +8,17 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from crawler.events import Event, FetchRecord, Kind, Outcome
-from crawler.fetch import links
+from crawler.events import Event, FetchRecord, Kind, Outcome, Skipped
+from crawler.fetch import links, redaction
 from crawler.fetch.client import Client, Received
+from crawler.fetch.fold import Links
 from crawler.fetch.journal import Journal
+from crawler.fetch.redaction import Ours
 from crawler.fetch.store import Store
 from crawler.polite import boundary, pace, robots, robots_meta
 from crawler.polite.frontier import Fetched, FetchTask, Promise
 from crawler.polite.target import Target, sendable
-from crawler.settings import Follow, Origin
+from crawler.settings import Follow, Origin, Settings
 
 # In lower case: with re.I the same look takes four times as long.
 _WISH = re.compile(rb"no(?:index|archive|cache|ne\b)")
@@ -107,6 +109,8 @@ class RealWorld:
         await self.store.promise(promise)
 
     def log(self, event: Event) -> None:
+        if isinstance(event, Skipped) and event.rule:
+            event = _unquoting(event, self._origins.get(event.origin))
         self._journal.append(event)
         self._told(event)
 
@@ -128,7 +132,9 @@ class RealWorld:
             self.store.bodies.write(record.digest, body)
         if page is None or not _is_followed(record, origin):
             return Fetched(record=record)
-        return Fetched(record=record, links=_own(page, origin))
+        ours = received.ours
+        signed = ours.signed if redaction.quotes(body, ours.signed) else ()
+        return Fetched(record=record, links=_own(page, origin, Ours(signed, ours.cookie)))
 
     async def _robots(self, record: FetchRecord, body: bytes) -> Fetched:
         """The rules of a robots.txt; a long one is parsed off the loop."""
@@ -153,12 +159,35 @@ class RealWorld:
         return _read(record, body, self._product, received.robots_tags)
 
 
+def _unquoting(event: Skipped, origin: Origin | None) -> Skipped:
+    """What a robots.txt refused, without the cookie that its lines may quote."""
+    if origin is None or origin.cookie is None:
+        return event
+    ours = Ours(cookie=origin.cookie)
+    said = {name: getattr(event, name).encode() for name in ("detail", "rule", "group")}
+    return replace(
+        event, **{name: redaction.without(text, ours).decode() for name, text in said.items()}
+    )
+
+
 def followed(record: FetchRecord, body: bytes, origin: Origin, product: str) -> tuple[str, ...]:
     """The links of a kept page that its origin's settings follow, in the order of the page."""
     if not _is_followed(record, origin):
         return ()
     kept = record.fields.get("x-robots-tag")
-    return _own(_read(record, body, product, () if kept is None else (kept,)), origin)
+    page = _read(record, body, product, () if kept is None else (kept,))
+    return _own(page, origin, Ours(cookie=origin.cookie))
+
+
+def followed_again(settings: Settings) -> Links:
+    """What finds the links of a kept page once more; an origin of the log has lost its cookie."""
+    cookies = {origin.name: origin.cookie for origin in settings.origins}
+
+    def links_of(record: FetchRecord, body: bytes, origin: Origin) -> tuple[str, ...]:
+        known = replace(origin, cookie=cookies.get(origin.name))
+        return followed(record, body, known, settings.bot.product)
+
+    return links_of
 
 
 def _read(
@@ -173,8 +202,12 @@ def _read(
     )
 
 
-def _own(page: links.Hypertext, origin: Origin) -> tuple[str, ...]:
-    return tuple(url for url in page.followable if _belongs(url, origin.url))
+def _own(page: links.Hypertext, origin: Origin, ours: Ours) -> tuple[str, ...]:
+    """The links that stay with their origin; what quotes a value of ours would stand in the log."""
+    own = tuple(url for url in page.followable if _belongs(url, origin.url))
+    if ours == redaction.NOTHING:
+        return own
+    return tuple(url for url in own if not redaction.holds(url, ours))
 
 
 def _belongs(url: str, home: str) -> bool:

@@ -1,5 +1,6 @@
 """An answer's head, as a record keeps it: escaped, cut, and only the fields that are read again."""
 
+import re
 from typing import Final
 
 from aiohttp import ClientResponse
@@ -27,13 +28,22 @@ _FIRST: Final = frozenset(
 _LISTS: Final = frozenset({"cache-control", "content-encoding", "transfer-encoding"})
 # Kept under their own names for the watch, the report and the next run.
 _WATCHED: Final = frozenset({"cf-ray", "retry-after", "x-robots-tag", *answers.NAMES})
+_PLAIN_TYPE: Final = re.compile(
+    r"(?:text/(?:html|plain|xml)|application/(?:xhtml\+xml|xml|json))"
+    r"(?: ?; ?charset=\"?(?:utf-8|us-ascii|iso-8859-\d\d?|windows-125\d)\"?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_QUOTING: Final = "its Location quotes a value of ours: neither kept nor followed"
+_LOOKED_AT: Final = 1024  # characters of a field that are searched for values of ours
 _DEMOTIONS: Final = ("-authenticated", "-verified")
 
 
 class Answer(Struct, frozen=True, kw_only=True):
     """What the head said; nothing at all where none came.
 
-    `robots_tags` are all X-Robots-Tag fields, as they came.
+    `robots_tags` are all X-Robots-Tag fields, as they came; `media_type` is what Content-Type says
+    without its parameters, in lower case, "" where there is none. `withheld` says what is not here
+    because it quotes a value of ours.
     """
 
     status: int | None = None
@@ -51,11 +61,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     content_encoding: str | None = None
     transfer_encoding: str | None = None
     robots_tags: tuple[str, ...] = ()
-
-    @property
-    def media_type(self) -> str:
-        """Content-Type without its parameters, in lower case; "" where there is none."""
-        return (self.content_type or "").partition(";")[0].strip().lower()
+    media_type: str = ""
+    withheld: str = ""
 
     @property
     def succeeded(self) -> bool:
@@ -67,9 +74,9 @@ NO_ANSWER: Final = Answer()
 
 
 def read(
-    response: ClientResponse, private: tuple[str, ...], *, requested: float, received: float
+    response: ClientResponse, ours: redaction.Ours, *, requested: float, received: float
 ) -> Answer:
-    """The answer's head, without what it echoes of our `private` values.
+    """The answer's head, without what it quotes of our own values.
 
     `requested` and `received` are when the request left and the head came, in seconds since 1970 as
     the wall clock has it: servers name moments by theirs.
@@ -94,46 +101,64 @@ def read(
     )
     validators = freshness.validators(fields, received)
     location = found.get("location")
+    if location is not None:
+        location = _octets_escaped(location)
+    quoting = location is not None and redaction.holds(location, ours)
+    content_type = found.get("content-type")
     return Answer(
         status=response.status,
-        reason=_echo_out(text(response.reason or ""), private),
-        server=text(found["server"]) if "server" in found else None,
+        reason=_shown(response.reason or "", ours),
+        server=_shown(found["server"], ours) if "server" in found else None,
         cf_ray="cf-ray" in watched,
-        fields={name: _echo_out(text(value), private) for name, value in watched.items()},
+        fields={name: _shown(value, ours) for name, value in watched.items()},
         retry_after=(
             answers.retry_after(response.headers.getall("Retry-After"), received)
             if "retry-after" in watched
             else None
         ),
         quota=answers.quota(watched, received) if watched else answers.Quota(),
-        location=None if location is None else target.shown(_octets_escaped(location)),
-        etag=validators.etag,
-        last_modified=validators.last_modified,
+        location=None if location is None or quoting else target.shown(location),
+        etag=_unquoting(validators.etag, ours),
+        last_modified=_unquoting(validators.last_modified, ours),
         fresh_for=(
             freshness.granted(fields, requested=requested, received=received)
             if "cache-control" in found or "expires" in found
             else None
         ),
-        content_type=text(found["content-type"]) if "content-type" in found else None,
+        content_type=None if content_type is None else _shown_type(content_type, ours),
         content_encoding=found.get("content-encoding"),
         transfer_encoding=found.get("transfer-encoding"),
         robots_tags=(
             tuple(response.headers.getall("X-Robots-Tag")) if "x-robots-tag" in watched else ()
         ),
+        media_type=essence(content_type),
+        withheld=_QUOTING if quoting else "",
     )
 
 
-def text(value: str) -> str:
-    """A value that stands in a log line: what was no text is escaped, what is long is cut."""
+def essence(content_type: str | None) -> str:
+    """A Content-Type without its parameters, in lower case."""
+    return (content_type or "").partition(";")[0].strip().lower()
+
+
+def _shown(value: str, ours: redaction.Ours) -> str:
+    """A value as a log line has it: nothing that is no text, nothing of ours, nothing long."""
     if not value.isascii():  # octets that are not UTF-8 come as surrogates, which JSON has not
         value = value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if len(value) >= redaction.SHORTEST:
+        left = redaction.without(value[:_LOOKED_AT].encode(), ours)
+        value = left.decode("utf-8", "replace")
     return value[:LONGEST]
 
 
-def _echo_out(value: str, private: tuple[str, ...]) -> str:
-    if len(value) < redaction.RUN:
-        return value
-    return redaction.without_runs(value.encode(), private).decode("utf-8", "replace")
+def _shown_type(value: str, ours: redaction.Ours) -> str:
+    """The types of most pages are no secret, should a cookie have the same words."""
+    return value if _PLAIN_TYPE.fullmatch(value) else _shown(value, ours)
+
+
+def _unquoting(value: str | None, ours: redaction.Ours) -> str | None:
+    """A validator, which is sent back as it came or not at all."""
+    return None if value is None or redaction.holds(value, ours) else value
 
 
 def _is_watched(name: str) -> bool:

@@ -21,6 +21,7 @@ from crawler.fetch.asking import Door, server_of
 from crawler.fetch.connection import FLIGHT, Connector, Flight
 from crawler.fetch.keyring import Held, Keys
 from crawler.fetch.middleware import Seen, Signer, Signing
+from crawler.fetch.redaction import NOTHING, Ours
 from crawler.fetch.stream import Trickle
 from crawler.fetch.trip import Ending, Trip
 from crawler.polite.frontier import FetchTask
@@ -33,12 +34,14 @@ class Received(Struct, frozen=True, kw_only=True):
     """A request's record, and the decoded body of a 2xx that was read.
 
     Of a robots.txt that is longer than what is read of one, the body is a byte longer than that.
-    `robots_tags` are all X-Robots-Tag fields, as they came.
+    `robots_tags` are all X-Robots-Tag fields, as they came; `ours` is what the body may quote and
+    nothing of it may bring into the log.
     """
 
     record: FetchRecord
     body: bytes | None = None
     robots_tags: tuple[str, ...] = ()
+    ours: Ours = NOTHING
 
 
 class Client:
@@ -121,6 +124,7 @@ class Client:
             record=trip.record(task, ending, now()),
             body=ending.body,
             robots_tags=trip.answer.robots_tags,
+            ours=trip.ours,
         )
 
     async def _make(
@@ -158,7 +162,7 @@ class Client:
                 dated = self._wall()  # a server's dates are not of our clock, which may be ahead
                 trip.answer = answer.read(
                     response,
-                    trip.private,
+                    trip.ours,
                     requested=dated - (trip.received - trip.began),
                     received=dated,
                 )

@@ -114,8 +114,8 @@ def _before_the_head(error: ClientError | OSError, trip: Trip) -> tuple[Stage, s
 
 def _ours_out(detail: str, trip: Trip) -> str:
     """What was said, without values of ours that it quotes."""
-    left = redaction.without_runs(detail.encode("utf-8", "replace"), trip.private)
-    return left.decode("utf-8")[:LONGEST]
+    left = redaction.without(detail.encode("utf-8", "replace"), trip.ours)
+    return left.decode("utf-8", "replace")[:LONGEST]
 
 
 def _words(text: str) -> str:

@@ -7,6 +7,7 @@ from aiohttp import ClientResponse
 
 from crawler.events import Kind, Outcome, Stage
 from crawler.fetch import decoding, redaction, stream
+from crawler.fetch.answer import essence
 from crawler.fetch.decoding import Undecodable
 from crawler.fetch.stream import Body, Trickle
 from crawler.fetch.trip import Ending, Trip
@@ -35,7 +36,7 @@ async def read(
     if answer.status is not None and answer.status >= 400:
         return await _refusal(response, trip, trickle)
     if not answer.succeeded or answer.status in _BODILESS:
-        return Ending(outcome=Outcome.ANSWERED)
+        return Ending(outcome=Outcome.ANSWERED, detail=answer.withheld)
     if answer.status == _PARTIAL:  # nobody asked for a range; the rest may be what closes the site
         return Ending(outcome=Outcome.FAILED, stage=Stage.BODY, detail="206: only a part of it")
     decoding.framed(answer.transfer_encoding)
@@ -47,7 +48,8 @@ async def read(
         detail = f"longer than {ROBOTS_LIMIT} bytes" if body.cut else ""
         return _whole(response, trip, body, detail)
     if answer.media_type not in politeness.types:
-        return Ending(outcome=Outcome.WRONG_TYPE, detail=answer.media_type or "no content type")
+        shown = essence(answer.content_type)
+        return Ending(outcome=Outcome.WRONG_TYPE, detail=shown or "no content type")
     body = await stream.read(response.content, politeness.body_limit, inflate, trickle)
     if body.cut:
         return Ending(
@@ -92,5 +94,5 @@ async def _refusal(response: ClientResponse, trip: Trip, trickle: Trickle) -> En
 
 def _kept(data: bytes, trip: Trip) -> str:
     """The beginning of a refusal's text, our own values taken out."""
-    text = redaction.without_runs(data[:_REFUSAL_READ], trip.private)
+    text = redaction.without(data[:_REFUSAL_READ], trip.ours)
     return text[:REFUSAL].decode("utf-8", "replace")

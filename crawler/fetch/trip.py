@@ -8,6 +8,7 @@ from crawler.events import FetchRecord, Outcome, Stage
 from crawler.fetch.answer import NO_ANSWER, Answer
 from crawler.fetch.connection import Flight
 from crawler.fetch.middleware import NO_CARD, Card, Signing
+from crawler.fetch.redaction import Ours
 from crawler.polite.frontier import FetchTask
 
 if TYPE_CHECKING:
@@ -46,10 +47,9 @@ class Trip:
         return NO_CARD if self.signing is None else self.signing.card
 
     @property
-    def private(self) -> tuple[str, ...]:
+    def ours(self) -> Ours:
         """Our own values that nothing may bring into the log."""
-        signed = self.card.private
-        return signed if self.cookie is None else (*signed, self.cookie)
+        return Ours(self.card.private, self.cookie)
 
     def close(self) -> None:
         """End the connection, unless the answer was read to its end and gave it back."""
