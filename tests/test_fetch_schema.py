@@ -1,5 +1,6 @@
 """The state database: what is seen of damage, and what SQLite's complaints become."""
 
+import os
 import sqlite3
 import stat
 import threading
@@ -260,3 +261,11 @@ def test_a_question_mark_in_the_path_is_part_of_it(tmp_path: Path) -> None:
     schema.create(path)
 
     assert schema.damage(path) is None
+
+
+def test_a_path_need_not_be_text(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xffm")
+    folder.mkdir()
+    schema.create(folder / "state.db")
+
+    assert [path.name for path in folder.iterdir()] == ["state.db"]

@@ -184,7 +184,7 @@ def kept_before(path: Path) -> Path | None:
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"file:{quote(str(path))}?mode={mode}",
+        f"file:{quote(os.fsencode(path))}?mode={mode}",  # a name may be bytes that are no text
         uri=True,
         isolation_level=None,
         check_same_thread=False,  # one thread at a time: the writer's, before it and after it ours
