@@ -12,9 +12,9 @@ from typing import Protocol, assert_never
 from msgspec.structs import replace
 
 from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Standing, Why
-from crawler.polite import pace
+from crawler.polite import pace, target
 from crawler.polite.frontier import Claim, Fetched, FetchTask, Frontier, Promise
-from crawler.polite.itinerary import Itinerary
+from crawler.polite.itinerary import Arrival, Declined, Itinerary
 from crawler.polite.regard import Regard
 from crawler.problems import Problem, place
 
@@ -55,31 +55,28 @@ class World(Protocol):
     def log(self, event: Event) -> None: ...
 
 
-Step = FetchTask | Claim | Skipped | Deferred
+Step = FetchTask | Claim | Skipped | Declined | Deferred
 
 
 class Lane:
-    """One pace scope: the origins in it, and requests that other lanes handed over."""
+    """One pace scope and the origins in it."""
 
     def __init__(self, scope: str, number: int) -> None:
         self.scope = scope
         self.number = number
         self.members: list[Itinerary] = []
-        self.visitors: list[FetchTask] = []
         self.made = 0
         self.waited: dict[Why, float] = {}  # seconds, since its last request
         self.wait: pace.Wait | None = None  # what it waits for just now
         self._turn = 0
 
-    def next(self, now: float) -> Step | None:
-        """The next step in this scope, its origins one after the other; None when none is left."""
-        if self.visitors:
-            return self.visitors[0]
-        while self._turn < len(self.members):
-            if (step := self.members[self._turn].next(now)) is not None:
-                return step
-            self._turn += 1
-        self._turn = 0
+    def next(self, now: float) -> tuple[Itinerary, Step] | None:
+        """The next step in this scope and whose it is; None when there is none left."""
+        for _ in self.members:
+            itinerary = self.members[self._turn]
+            if (step := itinerary.next(now)) is not None:
+                return itinerary, step
+            self._turn = (self._turn + 1) % len(self.members)
         return None
 
 
@@ -107,24 +104,49 @@ class Crawl:
             for scope in tuple(self._lanes):
                 self.wake(scope)
         self._group = None
+        for itinerary in self.itineraries:
+            if itinerary.permission.away and not self._world.stopping():
+                self._world.log(itinerary.abandoned(self._world.now()))
         if self._problem is not None:
             raise self._problem
 
     @property
     def itineraries(self) -> Sequence[Itinerary]:
-        return tuple(self._itineraries.values())
+        """Those of the origins that are asked in this run."""
+        return tuple(one for one in self._itineraries.values() if not one.asleep)
 
     def waits(self) -> dict[str, pace.Wait]:
         """The scopes whose lanes wait for their turn just now."""
         return {scope: lane.wait for scope, lane in self._lanes.items() if lane.wait is not None}
 
-    def itinerary(self, origin: str) -> Itinerary | None:
-        return self._itineraries.get(origin)
+    def itinerary(self, origin: str) -> Itinerary:
+        return self._itineraries[origin]
+
+    def arrive(self, arrival: Arrival) -> None:
+        """Let an origin that is asked now know of a page; another one finds it at its next turn."""
+        itinerary = self._itineraries.get(arrival.origin)
+        if itinerary is not None and not itinerary.asleep:
+            itinerary.arrive(arrival)
+            self.wake(itinerary.scope)
 
     def hand_over(self, task: FetchTask) -> None:
-        """Let another scope's lane make a request, in its turn."""
-        self._lane(task.scope).visitors.append(task)
-        self.wake(task.scope)
+        """Let the origin make a request at whose host another origin's robots.txt is."""
+        owner = self._itineraries[str(task.behalf)]
+        host = self._itineraries.get(task.origin)
+        if host is None:
+            owner.permission.decline(
+                Why.ROBOTS_ELSEWHERE, f"{task.url} is at {task.origin}, which is not asked now"
+            )
+            return
+        owner.permission.away = True
+        host.welcome(task)
+        self.wake(host.scope)
+
+    def decline(self, declined: Declined) -> None:
+        """Tell an origin that its robots.txt cannot be asked for where it has led."""
+        owner = self._itineraries[str(declined.task.behalf)]
+        owner.permission.decline(declined.why, declined.detail)
+        self.wake(owner.scope)
 
     def wake(self, scope: str) -> None:
         """Start the scope's lane where it is not running."""
@@ -151,7 +173,6 @@ class Crawl:
                     error=place(error),
                 )
             )
-            lane.visitors.clear()
             for itinerary in lane.members:
                 itinerary.over = True
         finally:
@@ -161,9 +182,8 @@ class Crawl:
 async def visit(lane: Lane, crawl: Crawl, world: World) -> None:
     """Visit one pace scope until there is nothing left to ask, or it has had enough of us."""
     state = await world.recall(lane.scope)
-    while not world.stopping() and (step := lane.next(world.now())) is not None:
-        itinerary = crawl.itinerary(step.origin)
-        assert itinerary is not None  # noqa: S101 - each step is of an origin in this run
+    while not world.stopping() and (chosen := lane.next(world.now())) is not None:
+        itinerary, step = chosen
         match step:
             case Claim():
                 itinerary.supply(await world.frontier.claim(step))
@@ -173,15 +193,17 @@ async def visit(lane: Lane, crawl: Crawl, world: World) -> None:
                 world.frontier.postpone(step.origin, step.url, until, step.at)
             case Deferred():
                 world.log(step)
-            case FetchTask() if step.scope != lane.scope:
-                itinerary.permission.away = True
+            case Declined():
+                crawl.decline(step)
+            case FetchTask() if step.origin != itinerary.origin.name:
                 crawl.hand_over(step)
             case FetchTask():
                 state = await _ask(step, itinerary, state, lane, crawl, world)
             case _:
                 assert_never(step)
     for itinerary in lane.members:
-        world.frontier.finish(itinerary.origin.name, itinerary.refresh)
+        if not itinerary.asleep:
+            world.frontier.finish(itinerary.origin.name, itinerary.refresh)
 
 
 async def _ask(
@@ -194,8 +216,9 @@ async def _ask(
 ) -> pace.Pace:
     """Make one request if its time has come, or wait for it; the scope's pace from then on."""
     politeness = itinerary.origin.politeness
+    door = target.door(task.url)
     now = world.now()
-    match pace.decide(state, task.origin, now, politeness, task.crawl_delay):
+    match pace.decide(state, door, now, politeness, task.crawl_delay):
         case pace.Wait() as wait:
             lane.wait = wait
             await world.sleep_until(wait.until)
@@ -203,16 +226,16 @@ async def _ask(
             lane.waited[wait.why] = lane.waited.get(wait.why, 0.0) + world.now() - now
             return state
         case pace.Stop() as stop:
-            world.log(itinerary.stop(stop, now))
-            if lane.visitors and lane.visitors[0] is task:
-                lane.visitors.pop(0)
+            for step in itinerary.stop(stop, now):
+                if isinstance(step, Declined):
+                    crawl.decline(step)
+                else:
+                    world.log(step)
             return state
         case pace.Go():
             pass
         case never:
             assert_never(never)
-    if lane.visitors and lane.visitors[0] is task:
-        lane.visitors.pop(0)
     lane.made += 1
     task = replace(
         task,
@@ -222,23 +245,22 @@ async def _ask(
     )
     lane.waited.clear()
     refresh = itinerary.take(task)
-    state = pace.before(state, task.origin, task.id, now)
+    state = pace.before(state, door, task.id, now)
     await world.promise(Promise(task=task, pace=state, refresh=refresh))
     fetched = await world.fetch(task)
     world.log(fetched.record)
-    regard = state.regard(task.origin)
+    regard = state.regard(door)
     state = pace.after(state, fetched.record, politeness)
+    owner = itinerary if task.behalf is None else crawl.itinerary(task.behalf)
     ended = fetched.record.at + fetched.record.elapsed  # a replay of the log knows no other moment
-    taught = itinerary.learn(fetched, ended)
+    taught = owner.learn(fetched, ended)
     world.frontier.keep(taught.lesson, state)
-    for event in (*taught.events, *_standing(regard, state.regard(task.origin), fetched.record)):
+    for event in (*taught.events, *_standing(regard, state.regard(door), fetched.record)):
         world.log(event)
     for arrival in taught.arrivals:
-        if (target := crawl.itinerary(arrival.origin)) is not None:
-            target.arrive(arrival)
-            crawl.wake(target.scope)
-    if itinerary.scope != lane.scope:
-        crawl.wake(itinerary.scope)
+        crawl.arrive(arrival)
+    if owner is not itinerary:
+        crawl.wake(owner.scope)
     return state
 
 

@@ -143,6 +143,7 @@ class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     attempt: int = 1
     via: tuple[str, ...] = ()  # the URLs that redirected here, first one first
     control_of: str | None = None  # the record whose refusal this one checks with sig1 alone
+    behalf: str | None = None  # another origin, whose robots.txt has led to this one's host
     waited: float = 0.0  # how long the lane waited for this turn
     waited_for: Why | None = None  # what most of that time was for
 

@@ -71,7 +71,7 @@ def planned(known: Known, now: float) -> tuple[Planned, ...]:
     left = origin.pages - known.opened.refresh.asked
     if left <= 0:
         return (_not(origin, Why.PAGE_LIMIT, _spent(origin)),)
-    decision = pace.decide(known.owed, origin.name, now, politeness)
+    decision = pace.decide(known.owed, target.origin_key(origin.url), now, politeness)
     if isinstance(decision, pace.Stop):
         detail = _from(decision.until, decision.detail or "not now")
         return (_not(origin, decision.why, detail),)
@@ -171,62 +171,72 @@ class Asked(Struct, frozen=True, kw_only=True):
     status: int | None
 
 
-def explained(known: Known, url: str, asked: Asked | None, now: float) -> tuple[str, ...]:
-    """Whether and why a URL may be asked now: a sentence, then a line for each that has a say.
+class Explained(Struct, frozen=True, kw_only=True):
+    """Whether a URL may be asked now: what stands in its way, and what each that has a say says."""
+
+    url: str
+    obstacles: tuple[str, ...]  # none: it may be asked
+    words: dict[str, str] = {}
+
+    def lines(self) -> tuple[str, ...]:
+        """What people read of it: a sentence, then a line for each that has a say."""
+        no = f"no: {'; '.join(self.obstacles)}"
+        said = no if self.obstacles else "yes, it may be asked"
+        return (f"{self.url}: {said}", *(f"{who}: {word}" for who, word in self.words.items()))
+
+
+def explained(known: Known, url: str, asked: Asked | None, now: float) -> Explained:
+    """Whether and why a URL may be asked now, on whose word.
 
     `asked` is None for a page that no start list and no link has named.
     """
     origin, copy = known.origin, known.copy
     obstacles: list[str] = []
-    lines = [f"origin: {origin.name}, {origin.url}"]
+    words = {"origin": f"{origin.name}, {origin.url}"}
     if known.barred is not None:
-        lines.append(f"address: {known.barred}")
+        words["address"] = known.barred
         obstacles.append("its address is not asked")
     if copy is None or copy.rules is None:
-        lines.append(f"robots: {known.robots} is not known yet; it is asked first and decides")
+        words["robots"] = f"{known.robots} is not known yet; it is asked first and decides"
     else:
         ruling = copy.rules.ruling(url)
         age = "" if now < copy.until else ", and that copy is too old: it is asked again first"
-        lines.append(
-            f"robots: {ruling.explain(known.robots)} (as of {moments.written(copy.at)}{age})"
-        )
+        since = f"as of {moments.written(copy.at)}{age}"
+        words["robots"] = f"{ruling.explain(known.robots)} ({since})"
         if not ruling.allowed:
             obstacles.append("robots.txt refuses it")
         delay = copy.rules.crawl_delay
         if delay is not None and delay > origin.politeness.max_crawl_delay:
             obstacles.append(f"robots.txt asks for {delay:g} s between requests")
-    match pace.decide(known.owed, origin.name, now, origin.politeness):
+    match pace.decide(known.owed, target.origin_key(origin.url), now, origin.politeness):
         case pace.Go():
-            lines.append("pace: a request may leave now")
+            words["pace"] = "a request may leave now"
         case pace.Wait(until=until, why=why):
-            lines.append(f"pace: in {until - now:.1f} s ({why})")
+            words["pace"] = f"in {until - now:.1f} s ({why})"
         case pace.Stop(until=until, why=why, detail=detail):
-            lines.append(f"pace: {_from(until, ' '.join(filter(None, (why, detail))))}")
+            words["pace"] = _from(until, " ".join(filter(None, (why, detail))))
             obstacles.append(f"{why} until {moments.written(until)}")
     if asked is None:
-        lines.append(
-            "page: not known; no start list and no link names it, so no refresh asks for it"
-        )
+        words["page"] = "not known; no start list and no link names it, so no refresh asks for it"
         obstacles.append("no refresh asks for it")
     elif asked.at is None or asked.due is None:
-        lines.append("page: never asked, due now")
+        words["page"] = "never asked, due now"
     else:
         seen, due = moments.written(asked.at), moments.written(asked.due)
         if copy is not None and copy.rules is not None and not copy.rules.ruling(url).allowed:
-            last, rest = "page: not asked", f"looked at again {due}"
+            last, rest = "not asked", f"looked at again {due}"
         elif asked.status is None:  # it failed, or robots.txt refused it then
-            last, rest = f"page: no answer as of {seen}", f"put off until {due}"
+            last, rest = f"no answer as of {seen}", f"put off until {due}"
         else:
-            last, rest = f"page: asked {seen}, answered {asked.status}", f"fresh until {due}"
+            last, rest = f"asked {seen}, answered {asked.status}", f"fresh until {due}"
         if asked.due > now:
-            lines.append(f"{last}; {rest}")
+            words["page"] = f"{last}; {rest}"
             if not obstacles:
                 obstacles.append(f"{rest}; --all asks all the same")
         else:
-            lines.append(f"{last}; due since {due}")
-    lines.append(f"signatures: {' and '.join(known.labels)}")
-    said = f"no: {'; '.join(obstacles)}" if obstacles else "yes, it may be asked"
-    return (f"{url}: {said}", *lines)
+            words["page"] = f"{last}; due since {due}"
+    words["signatures"] = " and ".join(known.labels)
+    return Explained(url=url, obstacles=tuple(obstacles), words=words)
 
 
 def _from(until: float | None, text: str) -> str:

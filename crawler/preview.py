@@ -21,7 +21,7 @@ from crawler.fetch.keyring import Keys
 from crawler.fetch.store import Store
 from crawler.fetch.view import View
 from crawler.hosts import Hosts, located
-from crawler.plan import Known, Planned
+from crawler.plan import Explained, Known, Planned
 from crawler.polite import pace, target
 from crawler.polite.frontier import Claim
 from crawler.run import seen
@@ -51,15 +51,16 @@ async def refresh(
     return tuple(found)
 
 
-async def explained(settings: Settings, url: str) -> tuple[str, ...]:
-    """Whether and why a URL may be asked now, a line for each word that is heard."""
+async def explained(settings: Settings, url: str) -> Explained:
+    """Whether and why a URL may be asked now, on whose word."""
     found = target.sendable(url)
     if isinstance(found, target.Unsendable):
-        return (f"{found.url}: no: it cannot be sent: {found}",)
+        return Explained(url=found.url, obstacles=(f"it cannot be sent: {found}",))
     async with _outlook(settings) as outlook:
         where = outlook.hosts(found.url)
         if where is None:
-            return (f"{found.url}: no: no configured origin has the host {found.authority}",)
+            nobody = f"no configured origin has the host {found.authority}"
+            return Explained(url=found.url, obstacles=(nobody,))
         (origin,) = selected(settings, [where[0]])
         known = await outlook.known(origin, everything=True)
         page = outlook.store.page(origin.name, found.url)
@@ -106,7 +107,8 @@ class _Outlook:
     async def owed(self, origin: Origin) -> pace.Pace:
         where = self.hosts(origin.url)
         assert where is not None  # noqa: S101 - it is a configured one
-        return (await self.store.recall(where[1], self.now)).pace
+        recalled = await self.store.recall(where[1], self.now)
+        return self.store.inherited(where[1], self.hosts.doors(where[1]), recalled.pace)
 
 
 @asynccontextmanager

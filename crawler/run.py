@@ -43,6 +43,7 @@ from crawler.fetch.middleware import Seen
 from crawler.fetch.store import Store, start_urls
 from crawler.hosts import Hosts, located
 from crawler.polite import address
+from crawler.polite.frontier import Opened, Refresh
 from crawler.polite.itinerary import Itinerary
 from crawler.settings import Origin, Second, Settings
 from crawler.world import Clock, RealWorld, followed_again
@@ -129,6 +130,7 @@ async def once(
         world = RealWorld(
             run=run,
             origins={origin.name: origin for origin in settings.origins},
+            hosts=hosts,
             product=product,
             clock=clock,
             store=store,
@@ -139,18 +141,22 @@ async def once(
         stopped_by = opened.enter_context(_stoppable(world))
         _begin(world, settings, origins, hosts, held, everything=everything, warn=warn)
         itineraries = []
-        for origin in origins:
-            when = schedule.due(origin, store.refresh(origin.name), world.now())
-            if when > world.now() and not everything:
-                world.log(_not_due(origin, run, when, world.now()))
-                continue
+        for origin in settings.origins:
             now = world.now()
+            when = schedule.due(origin, store.refresh(origin.name), now)
+            if origin in origins and (when <= now or everything):
+                opening = await store.open(origin, now)
+            else:
+                if origin in origins:
+                    world.log(_not_due(origin, run, when, now))
+                asleep = Refresh(started=now, finished=True)
+                opening = Opened(refresh=asleep, copy=await store.copy(origin))
             itineraries.append(
                 Itinerary(
                     origin,
                     run=run,
                     scope=hosts.scope(origin),
-                    opened=await store.open(origin, now),
+                    opened=opening,
                     due=inf if everything else now,
                     whereabouts=hosts,
                 )

@@ -8,21 +8,27 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from crawler.events import Event, FetchRecord, Kind, Outcome, Skipped
+from crawler.events import Event, FetchRecord, Kind, Outcome, Skipped, Stage
 from crawler.fetch import links, redaction
+from crawler.fetch.bodies import Bodies
 from crawler.fetch.client import Client, Received
+from crawler.fetch.errors import StateUnusable
 from crawler.fetch.fold import Links
 from crawler.fetch.journal import Journal
 from crawler.fetch.redaction import Ours
 from crawler.fetch.store import Store
+from crawler.hosts import Hosts
 from crawler.polite import boundary, pace, robots, robots_meta
 from crawler.polite.frontier import Fetched, FetchTask, Promise
 from crawler.polite.target import Target, sendable
 from crawler.settings import Follow, Origin, Settings
+from crawler.watch import signals
+from crawler.watch.patterns import Sight
 
 # In lower case: with re.I the same look takes four times as long.
 _WISH = re.compile(rb"no(?:index|archive|cache|ne\b)")
 _HEAD = 16_384  # bytes of a page in which its meta elements stand
+_DOUBTFUL = (Sight.SIZE_SURE, Sight.VERIFIER, Sight.CHALLENGE, Sight.DIRECTORY)
 _HYPERTEXT = ("text/html", "application/xhtml+xml")
 
 
@@ -64,6 +70,7 @@ class RealWorld:
         *,
         run: str,
         origins: Mapping[str, Origin],
+        hosts: Hosts,
         product: str,
         clock: Clock,
         store: Store,
@@ -77,6 +84,7 @@ class RealWorld:
         self.clock = clock
         self.now = clock.now
         self._origins = origins
+        self._hosts = hosts
         self._product = product
         self._journal = journal
         self._client = client
@@ -103,7 +111,7 @@ class RealWorld:
         recalled = await self.store.recall(scope, self.now())
         if recalled.interrupted is not None:
             self.log(recalled.interrupted)
-        return recalled.pace
+        return self.store.inherited(scope, self._hosts.doors(scope), recalled.pace)
 
     async def promise(self, promise: Promise) -> None:
         await self.store.promise(promise)
@@ -119,7 +127,7 @@ class RealWorld:
         received = await self._client.fetch(task, origin, self.now)
         record, body = received.record, received.body
         if body is None or record.outcome is not Outcome.ANSWERED:
-            return Fetched(record=record)
+            return Fetched(record=record, doubtful=_doubtful(record))
         if record.kind is Kind.ROBOTS:
             return await self._robots(record, body)
         page = await self._page(received, body, origin)
@@ -129,23 +137,42 @@ class RealWorld:
             else robots_meta.header(received.robots_tags, self._product)
         )
         if record.digest is not None and not (wishes.noindex or wishes.noarchive):
-            self.store.bodies.write(record.digest, body)
+            self._keep(self.store.bodies, record.digest, body, record)
         if page is None or not _is_followed(record, origin):
             return Fetched(record=record)
         ours = received.ours
         signed = ours.signed if redaction.quotes(body, ours.signed) else ()
         return Fetched(record=record, links=_own(page, origin, Ours(signed, ours.cookie)))
 
+    def _keep(self, bodies: Bodies, digest: str, body: bytes, record: FetchRecord) -> None:
+        """Keep a body. Where that fails, its request has left all the same: the log must say so."""
+        try:
+            bodies.write(digest, body)
+        except StateUnusable as error:
+            self.log(
+                replace(
+                    record,
+                    outcome=Outcome.FAILED,
+                    stage=Stage.DISK,
+                    detail=error.problem,
+                    digest=None,
+                    etag=None,  # what we have not must be read in full the next time
+                    last_modified=None,
+                    unchanged=False,
+                )
+            )
+            raise
+
     async def _robots(self, record: FetchRecord, body: bytes) -> Fetched:
         """The rules of a robots.txt; a long one is parsed off the loop."""
         assert record.digest is not None  # noqa: S101 - a body that was read has one
-        self.store.robots.write(record.digest, body)
+        self._keep(self.store.robots, record.digest, body, record)
         if len(body) > robots.LIGHT:
             rules = await asyncio.to_thread(robots.parse, body, self._product)
         else:
             rules = robots.parse(body, self._product)
         record = replace(record, robots=record.digest, crawl_delay=rules.crawl_delay)
-        return Fetched(record=record, robots=rules)
+        return Fetched(record=record, robots=rules, doubtful=_doubtful(record))
 
     async def _page(
         self, received: Received, body: bytes, origin: Origin
@@ -157,6 +184,11 @@ class RealWorld:
         if len(body) > links.LIGHT:
             return await asyncio.to_thread(_read, record, body, self._product, received.robots_tags)
         return _read(record, body, self._product, received.robots_tags)
+
+
+def _doubtful(record: FetchRecord) -> bool:
+    """Whether an answer to robots.txt looks as if our signatures had called for it."""
+    return record.kind is Kind.ROBOTS and signals.classify(record).sight in _DOUBTFUL
 
 
 def _unquoting(event: Skipped, origin: Origin | None) -> Skipped:

@@ -195,19 +195,29 @@ class ImaginedWorld:
 
 
 async def refresh(
-    world: ImaginedWorld, *origins: Origin, everything: bool = False, scope: str | None = None
+    world: ImaginedWorld,
+    *origins: Origin,
+    everything: bool = False,
+    scope: str | None = None,
+    asleep: tuple[Origin, ...] = (),
 ) -> Crawl:
-    """Refresh origins in a world, each in its host's scope unless one is named."""
+    """Refresh origins in a world, each in its host's scope unless one is named.
+
+    Those `asleep` are configured, too, but not due.
+    """
     itineraries = []
-    scopes = {item.name: scope or item.url.split("/")[2] for item in origins}
-    hosts = {item.url.split("/")[2]: item.name for item in origins}
+    scopes = {item.name: scope or item.url.split("/")[2] for item in (*origins, *asleep)}
+    hosts = {item.url.split("/")[2]: item.name for item in (*origins, *asleep)}
 
     def whereabouts(url: str) -> tuple[str, str] | None:
         name = hosts.get(url.split("/")[2])
         return (name, scopes[name]) if name is not None else None
 
-    for item in origins:
-        opened = await world.frontier.open(item, world.now())
+    for item in (*origins, *asleep):
+        if item in asleep:
+            opened = Opened(refresh=Refresh(started=world.now(), finished=True))
+        else:
+            opened = await world.frontier.open(item, world.now())
         itineraries.append(
             Itinerary(
                 item,

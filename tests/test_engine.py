@@ -87,8 +87,8 @@ async def test_of_several_waits_for_one_turn_the_longest_is_named() -> None:
 
     await refresh(
         world,
-        origin("two", "https://two.example/"),
-        origin(politeness=Politeness(quiet="00:00-00:04")),
+        origin("two", "https://two.example/", politeness=Politeness(quiet="00:00-00:04")),
+        origin(),
     )
 
     handed_over = next(one for one in world.of(FetchRecord) if one.url == elsewhere)
@@ -469,11 +469,11 @@ async def test_a_robots_txt_on_another_origins_host_is_asked_in_that_lane() -> N
         origin("two", "https://two.example/", start=("/", "/b")),
     )
 
-    assert [task.url for _, task in world.asked if task.origin == "one"] == [
-        ROBOTS,
-        "https://two.example/robots-of-one.txt",
-        HOME,
-    ]
+    asked = [(task.url, task.origin, task.behalf) for _, task in world.asked]
+    assert (ROBOTS, "one", None) in asked
+    assert ("https://two.example/robots-of-one.txt", "two", "one") in asked
+    assert (HOME, "one", None) in asked
+    assert (f"{HOME}a", "one", None) not in asked
     moments = sorted(at for at, task in world.asked if "two.example" in task.url)
     assert all(b - a >= 5.0 for a, b in itertools.pairwise(moments))
     assert world.frontier.refreshes["one"].finished
@@ -489,6 +489,137 @@ async def test_a_robots_txt_that_leads_to_a_stranger_opens_nothing() -> None:
 
     assert world.urls() == [ROBOTS]
     assert whys(world) == [Why.ROBOTS_ELSEWHERE]
+
+
+async def led_to_two(text: str, **known: Any) -> ImaginedWorld:
+    """One's robots.txt is at two, in a folder that two's own closes or not."""
+    elsewhere = "https://two.example/private/robots-of-one.txt"
+
+    def one(task: FetchTask) -> Fetched:
+        if task.kind is Kind.ROBOTS:
+            return answered(task, 301, location=elsewhere)
+        return answered(task)
+
+    def two(task: FetchTask) -> Fetched:
+        if task.url == elsewhere:
+            return robots_txt(task, "User-agent: *\nAllow: /\n")
+        return site(text)(task)
+
+    world = ImaginedWorld({"one.example": one, "two.example": two})
+    quick = origin(politeness=Politeness(min_delay=0.2))
+    await refresh(world, quick, origin("two", "https://two.example/", **known))
+    return world
+
+
+async def test_a_robots_txt_elsewhere_is_asked_at_that_hosts_pace() -> None:
+    world = await led_to_two("User-agent: *\nCrawl-delay: 30\n")
+
+    moments = [at for at, task in world.asked if "two.example" in task.url]
+    assert len(moments) == 3
+    assert all(b - a >= 30.0 for a, b in itertools.pairwise(moments))
+    assert HOME in world.urls()
+
+
+async def test_a_robots_txt_elsewhere_that_is_refused_there_opens_nothing() -> None:
+    world = await led_to_two("User-agent: *\nDisallow: /private/\n")
+
+    assert "https://two.example/private/robots-of-one.txt" not in world.urls()
+    assert HOME not in world.urls()
+    assert Why.ROBOTS in whys(world)
+
+
+@pytest.mark.parametrize("status", [503, 500])
+async def test_a_robots_txt_behind_one_that_cannot_be_reached_opens_nothing(status: int) -> None:
+    elsewhere = "https://two.example/robots-of-one.txt"
+    world = ImaginedWorld(
+        {
+            "one.example": lambda task: answered(task, 301, location=elsewhere),
+            "two.example": lambda task: answered(task, status),
+        }
+    )
+
+    await refresh(world, origin(), origin("two", "https://two.example/"))
+
+    assert elsewhere not in world.urls()
+    assert world.urls(Kind.PAGE) == []
+    assert whys(world) == [Why.ROBOTS_UNREACHABLE] * 2
+
+
+async def test_a_host_in_its_quiet_hours_is_not_asked_for_anothers_robots_txt() -> None:
+    world = await led_to_two("", politeness=Politeness(quiet="00:00-23:59"))
+
+    assert [url for url in world.urls() if "two.example" in url] == []
+    assert HOME not in world.urls()
+    assert set(whys(world)) == {Why.QUIET_HOURS, Why.ROBOTS_UNREACHABLE}
+
+
+async def test_robots_txts_that_wait_for_each_other_open_nothing_and_say_so() -> None:
+    world = ImaginedWorld(
+        {
+            "one.example": lambda task: answered(task, 301, location="https://two.example/a"),
+            "two.example": lambda task: answered(task, 301, location="https://one.example/b"),
+        }
+    )
+
+    await refresh(world, origin(), origin("two", "https://two.example/"))
+
+    assert world.urls() == [ROBOTS, "https://two.example/robots.txt"]
+    assert whys(world) == [Why.ROBOTS_UNREACHABLE] * 2
+
+
+async def test_an_origin_that_is_not_due_is_asked_for_anothers_robots_txt_alone() -> None:
+    elsewhere = "https://two.example/robots-of-one.txt"
+
+    def one(task: FetchTask) -> Fetched:
+        if task.kind is Kind.ROBOTS:
+            return answered(task, 301, location=elsewhere)
+        return answered(task)
+
+    world = ImaginedWorld({"one.example": one, "two.example": site()})
+
+    await refresh(world, origin(), asleep=(origin("two", "https://two.example/"),))
+
+    assert world.urls() == [ROBOTS, "https://two.example/robots.txt", elsewhere, HOME]
+    assert "two" not in world.frontier.refreshes
+
+
+@pytest.mark.parametrize("location", [None, "", "/robots.txt", "https://one.example/robots.txt#x"])
+async def test_a_robots_txt_that_redirects_nowhere_is_asked_once(location: str | None) -> None:
+    world = ImaginedWorld({"one.example": lambda task: answered(task, 302, location=location)})
+
+    await refresh(world, origin())
+
+    assert world.urls() == [ROBOTS]
+    assert whys(world) == [Why.ROBOTS_UNREACHABLE]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda task: replace(robots_txt(task, ""), doubtful=True), id="doubtful 200"),
+        pytest.param(lambda task: replace(answered(task, 404), doubtful=True), id="doubtful 404"),
+        pytest.param(lambda task: answered(task, 402), id="402"),
+        pytest.param(lambda task: answered(task, 405), id="405"),
+        pytest.param(
+            lambda task: answered(task, 404) if task.via else answered(task, 302, location="/gone"),
+            id="a redirect to nothing",
+        ),
+    ],
+)
+async def test_what_both_signatures_may_have_caused_opens_no_closed_site(answer: Site) -> None:
+    def asked(task: FetchTask) -> Fetched:
+        if task.arm is Arm.FIRST_ONLY:
+            return robots_txt(task, "User-agent: *\nDisallow: /\n")
+        return answer(task)
+
+    world = ImaginedWorld({"one.example": asked})
+
+    await refresh(world, origin())
+
+    last = world.asked[-1][1]
+    assert (last.url, last.arm, last.via) == (ROBOTS, Arm.FIRST_ONLY, ())
+    assert world.urls(Kind.PAGE) == []
+    assert whys(world) == [Why.ROBOTS]
 
 
 async def test_robots_redirects_end_after_five_hops() -> None:
@@ -579,7 +710,7 @@ async def test_a_stopped_crawl_asks_no_more_and_takes_up_where_it_was() -> None:
 
 
 async def test_the_pace_folded_from_the_log_is_the_pace_the_crawl_had() -> None:
-    from crawler.polite import pace
+    from crawler.polite import pace, target
 
     statuses = iter([200, 503, 200, 403, 403, 200, 301, 429, 200])
 
@@ -593,7 +724,7 @@ async def test_the_pace_folded_from_the_log_is_the_pace_the_crawl_had() -> None:
     state = pace.Pace()
     for event in world.events:
         if isinstance(event, FetchRecord):
-            state = pace.before(state, event.origin, event.id, event.at)
+            state = pace.before(state, target.door(event.url), event.id, event.at)
             state = pace.after(state, event, one.politeness)
 
     assert state == world.frontier.paces["one.example"]

@@ -116,7 +116,7 @@ def test_the_folded_pace_is_the_one_that_the_crawl_had(
     live, now, log = Pace(), NOON, list[Event]([durable.settings(ONE)])
     for number, answer in enumerate(story):
         id = f"r-0-{number}"
-        live = pace.before(live, "one", id, now)
+        live = pace.before(live, HOME.rstrip("/"), id, now)
         if answer is None:  # killed, and started anew a while later
             now += 100.0
             live = pace.resumed(live, now, MANNERS)

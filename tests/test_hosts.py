@@ -5,6 +5,7 @@ from imagined import origin
 
 from crawler import hosts
 from crawler.hosts import Hosts
+from crawler.polite import target
 from crawler.settings import Bot, Politeness, ScopeKind, Settings
 
 KNOWN = Hosts(
@@ -56,3 +57,42 @@ async def test_a_scope_is_a_host_a_registrable_domain_or_an_address(
     found = await hosts.located(Settings(base=".", bot=bot, origins=(one,)))
 
     assert found.scope(one) == scope
+
+
+@pytest.mark.parametrize(
+    ("origins", "scopes"),
+    [
+        pytest.param(
+            [("http://127.0.0.1:1/", ScopeKind.HOST), ("http://127.0.0.1:2/", ScopeKind.HOST)],
+            ["127.0.0.1", "127.0.0.1"],
+            id="two ports of one host",
+        ),
+        pytest.param(
+            [("http://localhost:1/", ScopeKind.HOST), ("http://localhost:1/a/", ScopeKind.ADDRESS)],
+            ["127.0.0.1", "127.0.0.1"],
+            id="the wider scope counts for both",
+        ),
+        pytest.param(
+            [
+                ("https://www.one.example.com/", ScopeKind.DOMAIN),
+                ("https://docs.example.com/", ScopeKind.HOST),
+                ("https://other.example.org/", ScopeKind.HOST),
+            ],
+            ["example.com", "example.com", "other.example.org"],
+            id="a domain takes in its hosts",
+        ),
+    ],
+)
+async def test_origins_that_share_a_host_share_its_scope(
+    origins: list[tuple[str, ScopeKind]], scopes: list[str]
+) -> None:
+    bot = Bot(product="B", home="https://bot.example", contact="mailto:a@bot.example")
+    configured = tuple(
+        origin(f"o{number}", url, politeness=Politeness(scope=kind))
+        for number, (url, kind) in enumerate(origins)
+    )
+
+    found = await hosts.located(Settings(base=".", bot=bot, origins=configured))
+
+    assert [found.scope(one).replace("::1", "127.0.0.1") for one in configured] == scopes
+    assert found.doors(found.scope(configured[0])) >= {target.door(configured[0].url)}

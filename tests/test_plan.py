@@ -397,7 +397,7 @@ EXPLAINED: dict[str, tuple[Known, str, Asked | None, str, str]] = {
 def test_a_url_is_explained(
     before: Known, path: str, page: Asked | None, verdict: str, word: str
 ) -> None:
-    first, *rest = plan.explained(before, HOME + path, page, NOW)
+    first, *rest = plan.explained(before, HOME + path, page, NOW).lines()
 
     assert first == f"{HOME}{path}: {verdict}"
     assert any(word in line for line in rest)

@@ -12,6 +12,7 @@ from crawler.polite.pace import Go, Pace, Stop, Wait
 from crawler.settings import Politeness
 
 POLITE = Politeness()
+ONE = "https://one.example"
 ALONE = ("sig1",)
 BOTH = ("sig1", "sig2")
 DAY = 86400.0
@@ -25,7 +26,7 @@ def after(*records: FetchRecord, politeness: Politeness = POLITE) -> Pace:
 
 
 def test_a_stranger_may_be_asked_at_once() -> None:
-    assert pace.decide(Pace(), "one", 1000.0, POLITE) == Go()
+    assert pace.decide(Pace(), ONE, 1000.0, POLITE) == Go()
 
 
 @pytest.mark.parametrize(
@@ -69,8 +70,8 @@ def test_the_delay_counts_from_the_end_of_the_answer(
     assert state.not_before == pytest.approx(item.at + item.elapsed + delay)
     assert state.why is why
     now = state.not_before - 1.0
-    assert pace.decide(state, "one", now, POLITE) == Wait(state.not_before, why)
-    assert pace.decide(state, "one", state.not_before, POLITE) == Go()
+    assert pace.decide(state, ONE, now, POLITE) == Wait(state.not_before, why)
+    assert pace.decide(state, ONE, state.not_before, POLITE) == Go()
 
 
 @pytest.mark.parametrize(
@@ -107,13 +108,13 @@ def test_a_delay_that_the_operator_chose_is_waited_for_however_long() -> None:
     patient = Politeness(min_delay=900.0)
     state = after(record(), politeness=patient)
 
-    assert pace.decide(state, "one", 1000.5, patient) == Wait(1900.5, Why.DELAY)
+    assert pace.decide(state, ONE, 1000.5, patient) == Wait(1900.5, Why.DELAY)
 
 
 def test_what_is_further_away_than_we_wait_ends_the_turn() -> None:
     state = after(record(status=503, retry_after=7200.0))
 
-    assert pace.decide(state, "one", 1001.0, POLITE) == Stop(state.not_before, Why.RETRY_AFTER)
+    assert pace.decide(state, ONE, 1001.0, POLITE) == Stop(state.not_before, Why.RETRY_AFTER)
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
@@ -142,17 +143,17 @@ def test_a_later_answer_never_shortens_what_is_owed() -> None:
 
 def test_a_promise_counts_the_days_requests_and_the_budget_ends_the_day() -> None:
     politeness = Politeness(daily_requests=2)
-    state = pace.before(pace.before(Pace(), "one", "a", 100.0), "one", "b", 200.0)
+    state = pace.before(pace.before(Pace(), ONE, "a", 100.0), ONE, "b", 200.0)
 
-    assert (state.pending, state.regard("one").asked) == ("b", 2)
-    assert pace.decide(state, "one", 300.0, politeness) == Stop(DAY, Why.DAILY_BUDGET)
-    assert pace.decide(state, "one", DAY + 1.0, politeness) == Go()
-    assert pace.before(state, "one", "c", DAY + 1.0).regard("one").asked == 1
+    assert (state.pending, state.regard(ONE).asked) == ("b", 2)
+    assert pace.decide(state, ONE, 300.0, politeness) == Stop(DAY, Why.DAILY_BUDGET)
+    assert pace.decide(state, ONE, DAY + 1.0, politeness) == Go()
+    assert pace.before(state, ONE, "c", DAY + 1.0).regard(ONE).asked == 1
 
 
 def test_an_interrupted_request_costs_a_full_delay_from_the_restart() -> None:
     slow = after(record(crawl_delay=30.0))
-    promised = pace.before(slow, "one", "x", 5000.0)
+    promised = pace.before(slow, ONE, "x", 5000.0)
     state = pace.resumed(promised, 6000.0, POLITE)
 
     assert (state.pending, state.not_before, state.why) == (None, 6030.0, Why.INTERRUPTED)
@@ -160,14 +161,25 @@ def test_an_interrupted_request_costs_a_full_delay_from_the_restart() -> None:
 
 
 def test_an_interrupted_request_does_not_shorten_a_longer_promise() -> None:
-    promised = pace.before(after(record(status=503, retry_after=7200.0)), "one", "x", 1001.0)
+    promised = pace.before(after(record(status=503, retry_after=7200.0)), ONE, "x", 1001.0)
 
     assert pace.resumed(promised, 2000.0, POLITE).not_before == 8200.5
 
 
+def test_a_scope_of_another_name_owes_what_its_doors_were_owed() -> None:
+    before = after(record(status=429, retry_after=7200.0, at=5000.0))
+    narrow = pace.inherited(Pace(), [before], {ONE})
+    later = after(record(at=9000.0))
+
+    assert narrow.not_before == before.not_before
+    assert narrow.regard(ONE) == before.regard(ONE)
+    assert pace.inherited(Pace(), [before], {"https://two.example"}) == Pace()
+    assert pace.inherited(later, [before], {ONE}) == later
+
+
 @pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.INTERNAL])
 def test_what_never_left_owes_no_delay(outcome: Outcome) -> None:
-    promised = pace.before(Pace(not_before=900.0), "one", "x", 1000.0)
+    promised = pace.before(Pace(not_before=900.0), ONE, "x", 1000.0)
     state = pace.after(promised, record(outcome=outcome, status=None), POLITE)
 
     assert (state.pending, state.not_before) == (None, 900.0)
@@ -191,7 +203,7 @@ def test_our_own_mistake_after_sending_owes_the_delay() -> None:
 )
 def test_quiet_hours_are_the_sites_own_night(now: float, until: float | None) -> None:
     politeness = Politeness(quiet="22:00-06:00 Europe/Prague")
-    decision = pace.decide(Pace(), "one", now, politeness)
+    decision = pace.decide(Pace(), ONE, now, politeness)
 
     assert decision == (Go() if until is None else Stop(until, Why.QUIET_HOURS))
 
@@ -200,7 +212,7 @@ def test_a_wait_that_would_end_in_quiet_hours_ends_after_them() -> None:
     politeness = Politeness(quiet="22:00-06:00 Europe/Prague")
     state = Pace(not_before=1796072400.0 + 30.0)
 
-    assert pace.decide(state, "one", 1796072400.0 - 30.0, politeness) == Stop(
+    assert pace.decide(state, ONE, 1796072400.0 - 30.0, politeness) == Stop(
         1796101200.0, Why.QUIET_HOURS
     )
 
@@ -226,17 +238,17 @@ def test_no_history_makes_us_hasty(history: list[FetchRecord]) -> None:
     state, now = Pace(), 0.0
     for number, answer in enumerate(history):
         item = replace(answer, at=now)
-        state = pace.after(pace.before(state, "one", item.id, now), item, POLITE)
+        state = pace.after(pace.before(state, ONE, item.id, now), item, POLITE)
         ended = now + item.elapsed
         owed = max(POLITE.min_delay, item.crawl_delay or 0.0)
 
         assert state.not_before >= ended + owed
         assert state.not_before <= ended + DAY
-        assert isinstance(pace.decide(state, "one", ended, POLITE), Wait | Stop)
+        assert isinstance(pace.decide(state, ONE, ended, POLITE), Wait | Stop)
         assert state.pending is None
         assert sum(regard.asked for regard in state.regards.values()) <= number + 1
-        now = max(state.not_before, state.regard("one").closed_until)
-        assert pace.decide(state, "one", now, POLITE) in (
+        now = max(state.not_before, state.regard(ONE).closed_until)
+        assert pace.decide(state, ONE, now, POLITE) in (
             Go(),
             Stop((now // DAY + 1) * DAY, Why.DAILY_BUDGET),
         )

@@ -10,6 +10,7 @@ from crawler.polite.regard import Regard
 from crawler.settings import Politeness
 
 POLITE = Politeness()
+ONE = "https://one.example"
 ALONE = ("sig1",)
 BOTH = ("sig1", "sig2")
 DAY = 86400.0
@@ -47,8 +48,8 @@ def test_an_origin_that_refuses_or_fails_again_and_again_is_left_alone(
         )
     )
 
-    assert state.regard("one").closed is closed
-    decision = pace.decide(state, "one", 1001.0 + 100 * len(refusals), POLITE)
+    assert state.regard(ONE).closed is closed
+    decision = pace.decide(state, ONE, 1001.0 + 100 * len(refusals), POLITE)
     assert isinstance(decision, Stop) is (closed is not None)
     assert pace.decide(state, "another", 1e9, POLITE) == Go()
 
@@ -57,7 +58,7 @@ def test_an_origin_that_refuses_or_fails_again_and_again_is_left_alone(
 def test_a_host_that_cannot_be_reached_is_parked_whatever_was_to_be_sent(stage: Stage) -> None:
     dead = [record(status=None, outcome=Outcome.FAILED, stage=stage, id=f"r-{n}") for n in range(5)]
 
-    regard = after(*dead).regard("one")
+    regard = after(*dead).regard(ONE)
     assert regard.closed is Why.PARKED
     assert stage in regard.detail
 
@@ -65,12 +66,12 @@ def test_a_host_that_cannot_be_reached_is_parked_whatever_was_to_be_sent(stage: 
 def test_each_freeze_is_longer_and_one_refusal_suffices_after_the_first() -> None:
     state, now, lengths = Pace(), 1000.0, []
     for n in range(3):
-        while state.regard("one").closed is None or now >= state.regard("one").closed_until:
+        while state.regard(ONE).closed is None or now >= state.regard(ONE).closed_until:
             item = record(status=403, labels=ALONE, at=now, id=f"r-{n}-{now}", elapsed=0.0)
             state = pace.after(state, item, POLITE)
             last, now = now, now + 10.0
-        lengths.append(state.regard("one").closed_until - last)
-        now = state.regard("one").closed_until
+        lengths.append(state.regard(ONE).closed_until - last)
+        now = state.regard(ONE).closed_until
 
     assert lengths == [3600.0, DAY, 604800.0]
 
@@ -79,17 +80,29 @@ def test_a_good_answer_makes_us_welcome_again() -> None:
     frozen = after(*(record(status=403, labels=ALONE, id=f"r-{n}") for n in range(3)))
     state = pace.after(frozen, record(at=9000.0), POLITE)
 
-    assert state.regard("one").closed is None
-    assert state.regard("one").freezes == 0
+    assert state.regard(ONE).closed is None
+    assert state.regard(ONE).freezes == 0
 
 
 def test_a_robots_txt_that_is_refused_freezes_nothing() -> None:
     refused = [record(status=403, labels=ALONE, kind=Kind.ROBOTS, id=f"r-{n}") for n in range(9)]
 
-    assert after(*refused).regard("one") == Regard()
+    assert after(*refused).regard(ONE) == Regard()
 
 
 def test_a_503_that_says_when_to_come_back_is_no_failure() -> None:
     busy = [record(status=503, labels=ALONE, retry_after=9.0, id=f"r-{n}") for n in range(9)]
 
-    assert after(*busy).regard("one").closed is None
+    assert after(*busy).regard(ONE).closed is None
+
+
+@pytest.mark.parametrize(("status", "closed"), [(403, Why.FROZEN), (500, Why.PARKED)])
+def test_a_robots_txt_that_is_read_between_refusals_forgives_none(status: int, closed: Why) -> None:
+    visits = [
+        record(id=f"{kind}-{n}", kind=kind, status=code, labels=ALONE, at=1000.0 + n * DAY)
+        for n in range(5)
+        for kind, code in ((Kind.ROBOTS, 200), (Kind.PAGE, status))
+    ]
+
+    closings = [after(*visits[:n]).regard(ONE).closed for n in range(1, 11)]
+    assert closed in closings

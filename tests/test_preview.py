@@ -239,6 +239,23 @@ def test_a_url_of_nobody_is_refused_in_one_line(
     assert said in ended.answer
 
 
+def test_programs_read_of_a_url_what_people_do(tmp_path: Path, server: CapturingServer) -> None:
+    them = operator(tmp_path, server)
+    them.crawl("--once")
+
+    told = {
+        path: json.loads(them.crawl("explain", server.url(path), "--format", "json").answer)
+        for path in ("/a", "/private")
+    }
+    people = them.crawl("explain", server.url("/private")).answer
+
+    assert [one["url"] for one in told.values()] == [server.url(path) for path in told]
+    assert told["/private"]["obstacles"] == ["robots.txt refuses it"]
+    words = told["/private"]["words"]
+    assert [*words] == ["origin", "robots", "pace", "page", "signatures"]
+    assert people.splitlines()[1:] == [f"{who}: {said}" for who, said in words.items()]
+
+
 def test_an_unknown_origin_is_a_usage_error(tmp_path: Path, server: CapturingServer) -> None:
     ended = operator(tmp_path, server).crawl(*DRY, "--origin", "on")
 

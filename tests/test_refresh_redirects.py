@@ -90,7 +90,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def test_a_redirect_to_another_origin_is_asked_there_as_one_of_its_pages(world: World) -> None:
-    (hop,) = [one for one in world.operator.records("target") if one.via]
+    (hop,) = [one for one in world.operator.pages("target") if one.via]
 
     assert hop.url == world.doors["target"].url("/new")
     assert hop.via == (world.doors["source"].url("/"),)
@@ -154,7 +154,7 @@ def test_a_robots_txt_that_moved_on_its_own_host_is_in_force(world: World) -> No
 def test_a_robots_txt_that_moved_to_another_origin_is_asked_there_and_in_force_here(
     world: World,
 ) -> None:
-    asked = [one for one in world.operator.records("robots-elsewhere") if one.via]
+    asked = [one for one in world.operator.records("target") if one.behalf == "robots-elsewhere"]
 
     assert "/shared.txt" in world.targets("target")
     assert {one.field("Cookie") for one in world.doors["target"].requests} == {None}

@@ -81,7 +81,7 @@ class Fold:
 
     def _answer(self, record: FetchRecord) -> None:
         origin = self._origin(record.origin, record.url)
-        owed = _promised(self.pace(record.scope), record.origin, record.id, record.at)
+        owed = _promised(self.pace(record.scope), record.url, record.id, record.at)
         owed = self._paces[record.scope] = pace.after(owed, record, origin.politeness)
         if record.kind is Kind.ROBOTS:
             lesson = Lesson(fetched=Fetched(record=record))  # RobotsRead tells what it led to
@@ -129,7 +129,7 @@ class Fold:
 
     def _interrupt(self, event: Interrupted) -> None:
         origin = self._origin(event.origin, event.url)
-        owed = _promised(self.pace(event.scope), event.origin, event.id, event.at)
+        owed = _promised(self.pace(event.scope), event.url, event.id, event.at)
         owed = self._paces[event.scope] = pace.resumed(owed, event.at, origin.politeness)
         self.batch.settle(event.scope, owed)
 
@@ -174,9 +174,9 @@ def robots_url(origin: Origin) -> str:
     return f"{target.origin_key(origin.url)}/robots.txt"
 
 
-def _promised(owed: Pace, origin: str, id: str, at: float) -> Pace:
+def _promised(owed: Pace, url: str, id: str, at: float) -> Pace:
     """The pace with this promise counted, once."""
-    return owed if owed.pending == id else pace.before(owed, origin, id, at)
+    return owed if owed.pending == id else pace.before(owed, target.door(url), id, at)
 
 
 def _origin(event: OriginSettings) -> Origin:

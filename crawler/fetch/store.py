@@ -6,6 +6,7 @@ scope's next promise; until then the log has it, and the next start reads it bac
 
 import asyncio
 import sqlite3
+from collections.abc import Set
 from pathlib import Path
 from types import TracebackType
 
@@ -115,7 +116,7 @@ class Store(Frontier):
         self._settings[origin.name] = origin
         self._refreshes[origin.name] = refresh
         self._claimed.pop(origin.name, None)
-        return Opened(refresh=refresh, copy=await self._copy(origin))
+        return Opened(refresh=refresh, copy=await self.copy(origin))
 
     async def claim(self, claim: Claim) -> Supply:
         """The next due pages: never asked ones first, then the longest due."""
@@ -178,6 +179,12 @@ class Store(Frontier):
         self._writer.batch.settle(scope, owed)
         interrupted = Interrupted(at=now, id=task.id, origin=task.origin, scope=scope, url=task.url)
         return Recalled(owed, interrupted)
+
+    def inherited(self, scope: str, doors: Set[str], owed: Pace) -> Pace:
+        """The pace of a scope with what is owed to its doors from when they were in others."""
+        others = [other for name, other in self._view.paces().items() if name != scope]
+        others.sort(key=lambda other: other.ended)
+        return pace.inherited(owed, others, doors)
 
     async def vouch(self, scope: str) -> None:
         """Take the operator's word that nothing is owed to a scope that the log does not cover."""
@@ -246,7 +253,7 @@ class Store(Frontier):
         claimed = self._claimed.get(origin)
         return claimed.pop(url, None) if claimed is not None else None
 
-    async def _copy(self, origin: Origin) -> RobotsCopy | None:
+    async def copy(self, origin: Origin) -> RobotsCopy | None:
         """The robots.txt copy of an origin with its rules; None where its body is lost."""
         copy = self._view.copy(robots_url(origin))
         if copy is None:

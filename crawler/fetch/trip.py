@@ -75,6 +75,7 @@ class Trip:
             attempt=task.attempt,
             via=task.via,
             control_of=task.control_of,
+            behalf=task.behalf,
             waited=task.waited,
             waited_for=task.waited_for,
             profile=card.profile,

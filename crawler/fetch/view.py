@@ -145,6 +145,11 @@ class View:
                 raise schema.damaged(self._path, f"scope {scope}: {error}") from error
         return None
 
+    def paces(self) -> dict[str, Pace]:
+        """What each known scope is owed."""
+        known = {scope: self.scope(scope) for (scope,) in self._rows("SELECT scope FROM scopes")}
+        return {scope: row[0] for scope, row in known.items() if row is not None}
+
     def pending(self) -> dict[str, Pending]:
         """The promised requests whose records have not come yet, by scope."""
         waiting = self._rows("SELECT scope FROM scopes WHERE task IS NOT NULL")

@@ -35,6 +35,7 @@ class FetchTask(Struct, frozen=True, kw_only=True):
     via: tuple[str, ...] = ()  # the URLs that redirected here, first one first
     arm: Arm = Arm.CONFIGURED
     control_of: str | None = None
+    behalf: str | None = None  # another origin, whose robots.txt has led to this one's host
     etag: str | None = None  # validators to send
     last_modified: str | None = None
     digest: str | None = None  # of the body that we have
@@ -50,6 +51,7 @@ class Fetched(Struct, frozen=True, kw_only=True):
     record: FetchRecord
     links: tuple[str, ...] = ()  # sendable URLs, in the order of the page
     robots: Rules | None = None  # the rules, where a robots.txt was read
+    doubtful: bool = False  # it looks like an answer to our signatures, not to the question
 
 
 class RobotsCopy(Struct, frozen=True, kw_only=True):

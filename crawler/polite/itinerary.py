@@ -53,6 +53,14 @@ class Arrival(Struct, frozen=True):
     via: tuple[str, ...]
 
 
+class Declined(Struct, frozen=True):
+    """A request that another origin's robots.txt led to, and that is not made here."""
+
+    task: FetchTask
+    why: Why
+    detail: str
+
+
 class Taught(Struct, frozen=True, kw_only=True):
     """What a fetched answer leads to."""
 
@@ -78,23 +86,27 @@ class Itinerary:
         self.scope = scope
         self.refresh: Refresh = opened.refresh
         self.permission = Permission(origin, scope, opened.copy, whereabouts)
-        self.over = False
+        self.asleep = opened.refresh.finished  # not due: only here for what others are led to
+        self.over = self.asleep
         self._run = run
         self._home = f"{target.origin_key(origin.url)}/"
         self._due = due
         self._whereabouts = whereabouts
         self._pages: deque[Page] = deque()
         self._again: deque[FetchTask] = deque()
+        self._guests: deque[FetchTask] = deque()
         self._exhausted = False
         self._next_due: float | None = None
         self._controls = 0
         self._via: dict[str, tuple[str, ...]] = {}
 
-    def next(self, now: float) -> FetchTask | Claim | Skipped | Deferred | None:
+    def next(self, now: float) -> FetchTask | Claim | Skipped | Declined | Deferred | None:
         """The next request, what must be claimed first, why something is not asked, or the end.
 
         None while the answer to a robots.txt is awaited from another host's lane, too.
         """
+        if self._guests and (step := self._guest(now)) is not None:
+            return step
         if self.over:
             return None
         if not self._again and not self._pages:
@@ -137,6 +149,8 @@ class Itinerary:
 
     def take(self, task: FetchTask) -> Refresh | None:
         """Count a task that is about to leave; the refresh to promise with it."""
+        if task.behalf is not None:
+            self._guests.popleft()
         if task.kind is Kind.ROBOTS:
             return None
         self._take()
@@ -161,6 +175,10 @@ class Itinerary:
         self._via[arrival.url] = arrival.via
         self._exhausted = False
         self.over = False
+
+    def welcome(self, task: FetchTask) -> None:
+        """A request that another origin's robots.txt has led to; it is made as our own are."""
+        self._guests.append(task)
 
     def learn(self, fetched: Fetched, now: float) -> Taught:
         """What an answer to one of our tasks teaches, and what follows from it."""
@@ -192,10 +210,15 @@ class Itinerary:
             self._exhausted = self._exhausted and not found_pages
         return Taught(lesson=Lesson(fetched=fetched, due=due, found=found_pages))
 
-    def stop(self, stop: Stop, now: float) -> Deferred:
-        """End this origin's turn because it must not be asked now."""
+    def stop(self, stop: Stop, now: float) -> tuple[Deferred | Declined, ...]:
+        """End this origin's turn because it must not be asked now, its guests' included."""
+        detail = f"{self.origin.name}: {stop.why} {stop.detail}".rstrip()
+        declined = tuple(Declined(task, Why.ROBOTS_UNREACHABLE, detail) for task in self._guests)
+        self._guests.clear()
+        if self.over:
+            return declined
         self.over = True
-        return Deferred(
+        deferred = Deferred(
             at=now,
             run=self._run,
             origin=self.origin.name,
@@ -203,6 +226,32 @@ class Itinerary:
             until=stop.until,
             detail=stop.detail,
         )
+        return (deferred, *declined)
+
+    def abandoned(self, now: float) -> Deferred:
+        """The end of a turn whose robots.txt waits for a host that waits for this one in turn."""
+        detail = "its robots.txt is at a host whose own robots.txt is not to be had"
+        return self._close(now, Why.ROBOTS_UNREACHABLE, detail)
+
+    def _guest(self, now: float) -> FetchTask | Declined | None:
+        """The next step for a request that another origin's robots.txt has led to."""
+        task = self._guests[0]
+        copy = self.permission.copy
+        if copy is None or not self.permission.in_force(now):
+            if self.permission.refused is None:
+                return self.permission.task(now)
+            self._guests.popleft()
+            return Declined(task, *self.permission.refused)
+        delay = copy.rules.crawl_delay if copy.rules else None
+        ruling = copy.rules.ruling(task.url) if copy.rules else None
+        if delay is not None and delay > self.origin.politeness.max_crawl_delay:
+            self._guests.popleft()
+            detail = f"{copy.url} asks for {delay:g} s between requests"
+            return Declined(task, Why.CRAWL_DELAY, detail)
+        if ruling is not None and not ruling.allowed:
+            self._guests.popleft()
+            return Declined(task, Why.ROBOTS, ruling.explain(copy.url))
+        return replace(task, crawl_delay=delay)
 
     def _stray(self, now: float) -> Skipped | None:
         """The next page, where it is on a host that was this origin's before its URL changed."""

@@ -5,6 +5,7 @@ jitter of a back-off is a hash of the record's id. `before` is the promise that 
 request leaves; should its record never come, `resumed` waits a full delay from the restart.
 """
 
+from collections.abc import Iterable, Set
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -12,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.events import FetchRecord, Outcome, Stage, Why
-from crawler.polite import regard
+from crawler.polite import regard, target
 from crawler.polite.regard import Regard
 from crawler.settings import Politeness, quiet_hours
 
@@ -30,8 +31,8 @@ class Pace(Struct, frozen=True, kw_only=True):
     pending: str | None = None  # the promised request whose record has not come yet
     regards: dict[str, Regard] = {}
 
-    def regard(self, origin: str) -> Regard:
-        return self.regards.get(origin, _STRANGER)
+    def regard(self, door: str) -> Regard:
+        return self.regards.get(door, _STRANGER)
 
 
 _STRANGER = Regard()
@@ -58,18 +59,21 @@ class Stop(Struct, frozen=True):
 
 def decide(
     pace: Pace,
-    origin: str,
+    door: str,
     now: float,
     politeness: Politeness,
     crawl_delay: float | None = None,
 ) -> Go | Wait | Stop:
-    """Whether a request to `origin` may leave now; `now` in seconds since 1970.
+    """Whether a request may leave now; `now` in seconds since 1970.
+
+    `door` is scheme, host and port of its URL: who has had enough of us is a host, whatever name
+    the configuration gives it.
 
     The last answer in the scope may have been another origin's, with a shorter delay: this one's
-    own, and its robots.txt's `crawl_delay` in seconds, count from there too. What is no further away
-    than the longest delay that the settings know is waited for; the rest ends the origin's turn.
+    own, and its robots.txt's `crawl_delay` in seconds, count from there too. What is no further
+    away than the longest delay that the settings know is waited for; the rest ends the turn.
     """
-    us = pace.regard(origin)
+    us = pace.regard(door)
     if us.closed is not None and now < us.closed_until:
         return Stop(us.closed_until, us.closed, us.detail)
     if us.day == int(now // _DAY) and us.asked >= politeness.daily_requests:
@@ -88,12 +92,12 @@ def decide(
     return Wait(until, why)
 
 
-def before(pace: Pace, origin: str, id: str, now: float) -> Pace:
+def before(pace: Pace, door: str, id: str, now: float) -> Pace:
     """The promise: what is on disk before the request `id` leaves."""
-    us = pace.regard(origin)
+    us = pace.regard(door)
     day = int(now // _DAY)
     counted = replace(us, day=day, asked=us.asked + 1 if us.day == day else 1)
-    return replace(pace, pending=id, regards={**pace.regards, origin: counted})
+    return replace(pace, pending=id, regards={**pace.regards, door: counted})
 
 
 def resumed(pace: Pace, now: float, politeness: Politeness) -> Pace:
@@ -107,11 +111,34 @@ def resumed(pace: Pace, now: float, politeness: Politeness) -> Pace:
     return replace(pace, not_before=owed, why=Why.INTERRUPTED)
 
 
+def inherited(pace: Pace, others: Iterable[Pace], doors: Set[str]) -> Pace:
+    """The pace of a scope together with what other scopes were owed at the same doors since.
+
+    A scope gets another name when the operator widens it or an address changes; nobody is owed
+    less for that.
+    """
+    for other in others:
+        shared = {door: known for door, known in other.regards.items() if door in doors}
+        if not shared or other.ended <= pace.ended:
+            continue
+        later = other if other.not_before > pace.not_before else pace
+        pace = Pace(
+            not_before=later.not_before,
+            why=later.why,
+            setbacks=max(pace.setbacks, other.setbacks),
+            delay=max(pace.delay, other.delay),
+            ended=other.ended,
+            pending=pace.pending,
+            regards={**pace.regards, **shared},
+        )
+    return pace
+
+
 def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
     """The pace once a request has ended. A fold over records, in the order of the log."""
     ended = record.at + record.elapsed
-    taken = regard.after(pace.regard(record.origin), record, politeness)
-    regards = {**pace.regards, record.origin: taken}
+    door = target.door(record.url)
+    regards = {**pace.regards, door: regard.after(pace.regard(door), record, politeness)}
     if _never_left(record):
         return replace(pace, pending=None, regards=regards)
     delay = _delay(record, politeness)

@@ -60,11 +60,12 @@ class Permission:
             carried_second=len(record.labels) > 1,
             before_first_byte=record.stage in (Stage.FIRST_BYTE, Stage.HEAD),
             hops=len(record.via),
+            doubtful=fetched.doubtful,
         )
         match answer:
             case robots.Answer.AGAIN_WITH_FIRST_ONLY:
                 self._next = replace(
-                    self._next, arm=Arm.FIRST_ONLY, control_of=record.id, attempt=record.attempt
+                    self._ask(), arm=Arm.FIRST_ONLY, control_of=record.id, attempt=record.attempt
                 )
                 return None, None
             case robots.Answer.REDIRECT:
@@ -133,33 +134,44 @@ class Permission:
     def _redirected(
         self, record: FetchRecord, now: float
     ) -> tuple[RobotsCopy | None, RobotsRead | None]:
-        found = target.joined(record.url, record.location or "")
-        if isinstance(found, target.Unsendable):
-            return self._unreachable(record, now)
+        found = None if record.location is None else target.joined(record.url, record.location)
+        if (
+            found is None
+            or isinstance(found, target.Unsendable)
+            or found.url in (*record.via, record.url)
+        ):
+            return self._unreachable(record, now, dead_end="a redirect that leads nowhere")
         where = self._whereabouts(found.url)
         if where is None:
-            self.refused = (
-                Why.ROBOTS_ELSEWHERE,
-                f"{self._url} redirects to {found.url}, which is no configured origin's host",
-            )
+            detail = f"redirects to {found.url}, which is no configured origin's host"
+            self.decline(Why.ROBOTS_ELSEWHERE, f"{self._url} {detail}")
             return None, None
+        name, scope = where
         self._next = replace(
             self._next,
+            origin=name,
+            scope=scope,
             url=found.url,
-            scope=where[1],
             via=(*record.via, record.url),
+            behalf=None if name == self.origin.name else self.origin.name,
             etag=None,
             last_modified=None,
         )
         return None, None
 
+    def decline(self, why: Why, detail: str) -> None:
+        """Note that no robots.txt can be had in this run, so that nothing is allowed."""
+        self.away = False
+        self.refused = (why, detail)
+
     def _unreachable(
-        self, record: FetchRecord, now: float
+        self, record: FetchRecord, now: float, dead_end: str = ""
     ) -> tuple[RobotsCopy | None, RobotsRead | None]:
+        """Nothing is allowed; asked again a few times, unless that can only end the same."""
         self._tries += 1
         if record.stage is Stage.ADDRESS:  # nothing left, and the next try would not either
             told = f"{record.url}: {address.advised(record.detail)}"
-            self.refused = (Why.ROBOTS_UNREACHABLE, told)
+            self.decline(Why.ROBOTS_UNREACHABLE, told)
             return None, None
         good = self.copy
         if (
@@ -170,12 +182,10 @@ class Permission:
             and now - good.good_at < _LAST_GOOD
         ):
             return self._enforce(replace(good, until=now + _GRACE, status=record.status), now)
-        if self._tries >= TRIES:
-            self.refused = (
-                Why.ROBOTS_UNREACHABLE,
-                f"{self._url}: {record.status or record.stage or record.outcome}, "
-                f"{self._tries} times",
-            )
+        if dead_end or self._tries >= TRIES:
+            said = record.status or record.stage or record.outcome
+            told = dead_end or f"{said}, {self._tries} times"
+            self.decline(Why.ROBOTS_UNREACHABLE, f"{self._url}: {told}")
         again = replace(self._ask(), attempt=self._tries + 1)
         if record.control_of is not None:  # sig1 alone was no better: both would be asked twice
             again = replace(again, arm=Arm.FIRST_ONLY, control_of=record.control_of)

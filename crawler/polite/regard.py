@@ -46,16 +46,10 @@ def after(regard: Regard, record: FetchRecord, politeness: Politeness) -> Regard
 
 
 def _welcome(regard: Regard, record: FetchRecord) -> Regard:
-    return replace(
-        regard,
-        refusals=0,
-        failures=0,
-        freezes=0 if record.kind is Kind.PAGE else regard.freezes,
-        parkings=0,
-        closed=None,
-        closed_until=0.0,
-        detail="",
-    )
+    """A good answer. That of a robots.txt says nothing of the pages, which it comes before."""
+    if record.kind is Kind.ROBOTS:
+        return replace(regard, closed=None, closed_until=0.0, detail="")
+    return Regard(day=regard.day, asked=regard.asked)
 
 
 def _refused(regard: Regard, record: FetchRecord, politeness: Politeness) -> Regard:

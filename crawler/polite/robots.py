@@ -25,6 +25,7 @@ _HEAVY = 500  # rules
 _LONGEST_SHOWN = 200  # characters of a line
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _ABOUT_THE_REQUEST = frozenset({400, 401, 403, 413, 431, 494})
+_MISSING = frozenset({404, 410})
 _HEAD_TOO_LARGE = frozenset({431, 494})  # 494 is nginx's
 
 
@@ -192,18 +193,29 @@ class Answer(StrEnum):
 
 
 def judge(
-    *, status: int | None, carried_second: bool, before_first_byte: bool, hops: int
+    *,
+    status: int | None,
+    carried_second: bool,
+    before_first_byte: bool,
+    hops: int,
+    doubtful: bool = False,
 ) -> Answer:
     """Judge one answer to a robots.txt request (section 2.3.1).
 
     `status` is None where there was no complete answer (DNS, TLS, connect or read failure,
     deadline); `before_first_byte` says that the request had left then, and nothing had come back.
     `hops` is how many redirects led to it. A refusal of a request that carried sig2 may be a
-    refusal of the signature: it must never open a closed site, so it is no answer. A REDIRECT
+    refusal of the signature: it must never open a closed site, so it is no answer; nor is one that
+    is `doubtful` (it looks like a verifier's or a challenge), nor one that would open everything
+    without saying at once that there is no such file. A REDIRECT
     without a usable Location is UNREACHABLE; only the caller sees that.
     """
-    if carried_second and (status in _ABOUT_THE_REQUEST or (status is None and before_first_byte)):
-        return Answer.AGAIN_WITH_FIRST_ONLY
+    if carried_second:
+        if doubtful or status in _ABOUT_THE_REQUEST or (status is None and before_first_byte):
+            return Answer.AGAIN_WITH_FIRST_ONLY
+        opens = status is not None and 400 <= status <= 499 and status != 429
+        if opens and (status not in _MISSING or hops):
+            return Answer.AGAIN_WITH_FIRST_ONLY
     if status is None or status == 429 or status in _HEAD_TOO_LARGE:
         return Answer.UNREACHABLE
     if 200 <= status <= 299:
