@@ -120,11 +120,15 @@ def dry_run(settings: Settings, names: Sequence[str], *, everything: bool, form:
     return 0
 
 
-def explain(settings: Settings, url: str) -> int:
+def explain(settings: Settings, url: str, form: str) -> int:
     """Say whether a URL may be asked now, and on whose word; the exit code."""
     from crawler import preview
 
-    for line in asyncio.run(preview.explained(settings, url)):
+    found = asyncio.run(preview.explained(settings, url))
+    if form == "json":
+        print(msgspec.json.encode(found).decode())
+        return 0
+    for line in found.lines():
         print(line)
     return 0
 
@@ -301,17 +305,12 @@ def last_demo() -> Path:
 async def _crawl_fleet(
     folder: Path, add: Callable[["Event"], None], *, quiet: bool
 ) -> "tuple[Finding, ...]":
-    """Refresh the fleet, some of it twice; what is to find fault with."""
+    """Refresh the fleet, some of it twice; what is to find fault with, by the log on disk."""
     from crawler import run
     from crawler.demo.fleet import Fleet
+    from crawler.fetch import journal, logbook
 
-    events: list[Event] = []
-
-    def hear(event: "Event") -> None:
-        events.append(event)
-        add(event)
-
-    told, watched = _progress(hear, quiet=quiet)
+    told, watched = _progress(add, quiet=quiet)
     async with Fleet.start() as fleet:
         settings = fleet.settings(folder)
         for names, everything in ((), False), (fleet.again, True):
@@ -325,6 +324,11 @@ async def _crawl_fleet(
             )
             if ended.stopped_by is not None:
                 raise Stopped("the demo", ended.stopped_by)
+        events: list[Event] = []
+        for line in logbook.read(journal.files(settings.state_directory / "log")):
+            if isinstance(line, logbook.Unreadable):
+                raise Problem(f"the demo's log cannot be read: {line}")
+            events.append(line)
         return fleet.check(events)
 
 
