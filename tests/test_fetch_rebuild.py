@@ -1,5 +1,6 @@
 """kill -9 at any moment, a damaged database, a lost one: the log makes up for all of it."""
 
+import gzip
 import random
 import shutil
 import sqlite3
@@ -30,6 +31,8 @@ from crawler.polite.pace import Pace
 
 HOME = "https://one.example/"
 ONE = origin()
+DAY = 86400.0
+Harm = Callable[[Path], object]
 
 
 def select(directory: Path, query: str) -> list[tuple[Any, ...]]:
@@ -186,7 +189,80 @@ def test_lines_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     told = rebuild.ready(tmp_path / "state.db", past(tmp_path), NOON)
 
     assert told is not None
-    assert told.problem == "state.db is missing; 2 lines of the log cannot be read"
+    assert told.problem == (
+        "state.db is missing; 2 lines of the log cannot be read, so nothing is asked for a day"
+    )
+
+
+GARBLED: dict[str, Harm] = {
+    "garbled": lambda path: path.write_bytes(b"\xff" * 50 + b"\n" + b"{}\n"),
+    "a torn line": lambda path: path.write_bytes(path.read_bytes()[:100]),
+    "compressed and cut short": lambda path: (
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes())[:40]),
+        path.unlink(),
+    ),
+}
+
+
+@pytest.mark.parametrize("harm", GARBLED.values(), ids=GARBLED)
+async def test_a_log_that_cannot_be_read_is_no_first_start(tmp_path: Path, harm: Harm) -> None:
+    logged(tmp_path, 3)
+    harm(files(tmp_path / "log")[0])
+
+    async with durable.opened(tmp_path, ONE, now=NOON + 60.0) as (store, _):
+        told = store.rebuilt
+        owed = (await store.recall("one.example", NOON + 60.0)).pace
+
+    assert told is not None
+    assert (told.records, told.kept) == (0, "")
+    assert "of the log cannot be read, so nothing is asked for a day" in told.problem
+    assert (owed.not_before, owed.why) == (NOON + 60.0 + DAY, Why.NOT_COVERED)
+
+
+def tear(path: Path, number: int) -> None:
+    """Cut one line of a file short, as a crash does."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[number] = lines[number][:50] + b"\n"
+    path.write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("torn", "later", "until"),
+    [
+        pytest.param(3, 60.0, NOON + 60.0 + DAY, id="the last line"),
+        pytest.param(2, 60.0, NOON + 2.5 + DAY, id="one before it"),
+        pytest.param(2, 2 * DAY, NOON + 2.5 + DAY, id="one of days ago"),
+    ],
+)
+async def test_every_scope_waits_where_a_line_of_the_last_day_is_torn(
+    tmp_path: Path, torn: int, later: float, until: float
+) -> None:
+    logged(tmp_path, 3)
+    tear(files(tmp_path / "log")[0], torn)
+    now = NOON + later
+
+    async with durable.opened(tmp_path, ONE, now=now) as (store, _):
+        told = store.rebuilt
+        owed = (await store.recall("one.example", now)).pace
+
+    assert told is not None
+    assert told.records == 2
+    assert ("nothing is asked for a day" in told.problem) is (until > now)
+    assert (owed.not_before, owed.why) == (until, Why.NOT_COVERED)
+
+
+async def test_a_crash_that_tore_a_line_lets_nobody_wait_while_there_is_a_database(
+    tmp_path: Path,
+) -> None:
+    await lived(tmp_path, "a")
+    before = paces(tmp_path)
+    with files(tmp_path / "log")[0].open("ab") as file:
+        file.write(b'{"event":"fetch","a')
+
+    async with durable.opened(tmp_path, ONE, now=NOON + 60.0) as (store, _):
+        assert store.rebuilt is None
+
+    assert paces(tmp_path) == before
 
 
 def test_a_database_that_cannot_be_put_in_its_place_is_said(tmp_path: Path) -> None:
@@ -238,7 +314,6 @@ async def lived(directory: Path, run: str) -> None:
         await durable.crawl(world, ONE, everything=True)
 
 
-Harm = Callable[[Path], object]
 HARM: dict[str, Harm] = {
     "deleted": lambda path: path.unlink(),
     "emptied": lambda path: path.write_bytes(b""),
