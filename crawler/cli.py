@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from errno import EPIPE
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from crawler import streams
@@ -21,16 +22,42 @@ EPILOG = (
 )
 
 ANOTHER_RUN = 4
+_WRITTEN_AS = {"everything": "all", "form": "format"}  # parameters that are not called like it
+
+
+class _Command(TyperCommand):
+    """A command whose help shows a flag as it is written, without `<bool>` beside it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # typer keeps their types to itself
+        return _bare(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    """The same of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # typer keeps their types to itself
+        return _bare(super().get_params(ctx))
+
+
+def _bare(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
 
 app = typer.Typer(
     name="crawl",
+    cls=_Group,
     help="A polite crawler that signs each request twice and watches what that costs.",
     epilog=EPILOG,
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-keys_app = typer.Typer(name="keys", help="The keys that sign our requests.", no_args_is_help=True)
+keys_app = typer.Typer(
+    name="keys", cls=_Group, help="The keys that sign our requests.", no_args_is_help=True
+)
 app.add_typer(keys_app)
 
 
@@ -45,18 +72,37 @@ class ReportFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
+def _origins(context: typer.Context, incomplete: str) -> list[str]:
+    """The configured origins whose names begin so; none where the configuration has a mistake."""
+    from crawler import command
+    from crawler.problems import Problem
+
+    config = context.params.get("config")
+    try:
+        settings = command.configured(Path(config) if config else None)
+    except Problem:
+        return []
+    return [one.name for one in settings.origins if one.name.startswith(incomplete)]
+
+
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
         "--config",
         "-c",
         metavar="FILE",
-        help="crawler.toml; by default the one here, else ~/.config/callingcard/crawler.toml.",
+        help="By default ./crawler.toml, else the one in ~/.config/callingcard.",
     ),
 ]
 OriginOption = Annotated[
     list[str] | None,
-    typer.Option("--origin", "-o", metavar="NAME", help="Only this origin; may be repeated."),
+    typer.Option(
+        "--origin",
+        "-o",
+        metavar="NAME",
+        help="Only this origin; may be repeated.",
+        autocompletion=_origins,
+    ),
 ]
 
 
@@ -163,7 +209,10 @@ def crawl(
         _nothing_stands_before(context, context.invoked_subcommand)
         return
     if not once:
-        complain("nothing to do", "crawl --once refreshes what is due; crawl --help lists the rest")
+        asked = [name for name in context.params if _is_written(context, name)]
+        flag = f"--{_WRITTEN_AS.get(asked[0], asked[0]).replace('_', '-')}" if asked else ""
+        problem = f"{flag} goes with --once" if asked else "nothing to do"
+        complain(problem, "crawl --once refreshes what is due; crawl --help lists the rest")
         raise typer.Exit(2)
     if demo and (config or origin or everything or dry_run):
         complain("--demo brings its own origins", "leave out --config, --origin, --all, --dry-run")
@@ -196,10 +245,8 @@ def crawl(
 
 def _nothing_stands_before(context: typer.Context, command: str) -> None:
     """Refuse options that stand before a command: it would not see them."""
-    default = ("DEFAULT", "DEFAULT_MAP")
     for name in context.params:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name not in default:
+        if _is_written(context, name):
             complain(
                 "an option stands before the command",
                 f"options come after it: crawl {command} --help lists them",
@@ -207,7 +254,12 @@ def _nothing_stands_before(context: typer.Context, command: str) -> None:
             raise typer.Exit(2)
 
 
-@app.command()
+def _is_written(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
+
+
+@app.command(cls=_Command)
 def init(
     folder: Annotated[Path, typer.Argument(help="Where the files go.")] = Path(),
 ) -> None:
@@ -218,7 +270,7 @@ def init(
         command.init(folder)
 
 
-@app.command()
+@app.command(cls=_Command)
 def check(config: ConfigOption = None) -> None:
     """Validate both configuration files and the keys."""
     from crawler import command
@@ -228,7 +280,7 @@ def check(config: ConfigOption = None) -> None:
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(cls=_Command)
 def report(
     config: ConfigOption = None,
     origin: OriginOption = None,
@@ -253,17 +305,26 @@ def report(
     raise typer.Exit(code)
 
 
-@app.command()
-def explain(url: str, config: ConfigOption = None) -> None:
+@app.command(cls=_Command)
+def explain(
+    url: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL", help="With scheme and host, of an origin that is configured."
+        ),
+    ],
+    config: ConfigOption = None,
+    form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TEXT,
+) -> None:
     """Say whether a URL may be asked now, and on whose word."""
     from crawler import command
 
     with told():
-        code = command.explain(command.configured(config), url)
+        code = command.explain(command.configured(config), url, form)
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(cls=_Command)
 def serve(
     config: ConfigOption = None,
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
@@ -276,7 +337,7 @@ def serve(
         command.serve(command.configured(config), host, port)
 
 
-@keys_app.command("new")
+@keys_app.command("new", cls=_Command)
 def keys_new(config: ConfigOption = None) -> None:
     """Make an Ed25519 and an ML-DSA key."""
     from crawler import command
@@ -285,7 +346,7 @@ def keys_new(config: ConfigOption = None) -> None:
         command.keys_new(command.configured(config))
 
 
-@keys_app.command("list")
+@keys_app.command("list", cls=_Command)
 def keys_list(
     config: ConfigOption = None,
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TEXT,

@@ -470,12 +470,28 @@ def test_help_names_each_command_and_the_exit_codes(tmp_path: Path, flag: str) -
     assert (ended.code, ended.said) == (0, "")
     for word in ("init", "check", "report", "explain", "serve", "keys", "--once", "Exit codes"):
         assert word in ended.answer
+    assert "<bool>" not in ended.answer
+
+
+@pytest.mark.parametrize("command", [(), ("check",), ("explain",), ("keys", "new")], ids=" ".join)
+def test_help_fits_a_narrow_terminal_whole(tmp_path: Path, command: tuple[str, ...]) -> None:
+    ended = elsewhere(tmp_path, *command, "--help", COLUMNS="80")
+
+    assert (ended.code, ended.said) == (0, "")
+    assert "~/.config/callingcard" in ended.answer
+    assert "…" not in ended.answer
+    assert "<bool>" not in ended.answer
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "crawl --once"),
+        ((), "nothing to do crawl --once"),
+        (("--dry-run",), "--dry-run goes with --once"),
+        (("--all",), "--all goes with --once"),
+        (("--state", "x"), "--state goes with --once"),
+        (("--format", "json"), "--format goes with --once"),
+        (("--origin", "one"), "--origin goes with --once"),
         (("--onec",), "--once"),
         (("refresh",), "refresh"),
         (("--once", "--format", "yaml"), "json"),
@@ -483,7 +499,7 @@ def test_help_names_each_command_and_the_exit_codes(tmp_path: Path, flag: str) -
         (("--once", "--demo", "--all"), "--all"),
         (("--once", "--state", "x"), "--demo"),
         (("--once", "--dry-run", "--quiet"), "leave out --quiet"),
-        (("explain",), "url"),
+        (("explain",), "URL"),
         (("serve", "--port", "70000"), "65535"),
         (("report", "--since", "yesterday"), "7d"),
         (("report", "--since", "2999-01-01"), "still to come"),
@@ -522,6 +538,33 @@ def test_shell_completion_knows_the_commands(tmp_path: Path) -> None:
     assert (script.returncode, script.stderr) == (0, "")
     assert "complete -o default -F _crawl_completion crawl" in script.stdout
     assert offered.answer.split() == ["keys"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("crawl --once --origin ", ["one", "two"]),
+        ("crawl report --origin tw", ["two"]),
+        ("crawl report --config {folder}/crawler.toml -o ", ["one", "two"]),
+        ("crawl report --config nowhere.toml -o ", []),
+    ],
+    ids=["all", "begun", "of another configuration", "without one"],
+)
+def test_shell_completion_knows_the_origins(
+    refreshed: tuple[Operator, Ended], tmp_path: Path, words: str, expected: list[str]
+) -> None:
+    somebody, _ = refreshed
+    folder = tmp_path if "--config" in words else somebody.folder
+    typed = words.format(folder=somebody.folder)
+
+    offered = elsewhere(
+        folder,
+        _CRAWL_COMPLETE="complete_bash",
+        COMP_WORDS=typed,
+        COMP_CWORD=str(len(typed.split(" ")) - 1),
+    )
+
+    assert (offered.said, offered.answer.split()) == ("", expected)
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(refreshed: tuple[Operator, Ended]) -> None:
