@@ -81,7 +81,9 @@ DECISIONS: dict[str, tuple[Known, list[tuple[str, float | Why | None]]]] = {
         known(
             "",
             copy=FRESH_COPY,
-            owed=Pace(regards={"one": Regard(closed=Why.FROZEN, closed_until=NOW + HOUR)}),
+            owed=Pace(
+                regards={"https://one.example": Regard(closed=Why.FROZEN, closed_until=NOW + HOUR)}
+            ),
         ),
         [(HOME, Why.FROZEN)],
     ),
@@ -89,7 +91,7 @@ DECISIONS: dict[str, tuple[Known, list[tuple[str, float | Why | None]]]] = {
         known(
             "",
             copy=FRESH_COPY,
-            owed=Pace(regards={"one": Regard(day=int(NOW // DAY), asked=1000)}),
+            owed=Pace(regards={"https://one.example": Regard(day=int(NOW // DAY), asked=1000)}),
         ),
         [(HOME, Why.DAILY_BUDGET)],
     ),
@@ -379,7 +381,9 @@ EXPLAINED: dict[str, tuple[Known, str, Asked | None, str, str]] = {
             copy=FRESH_COPY,
             owed=Pace(
                 regards={
-                    "one": Regard(closed=Why.PARKED, closed_until=NOW + HOUR, detail="connect")
+                    "https://one.example": Regard(
+                        closed=Why.PARKED, closed_until=NOW + HOUR, detail="connect"
+                    )
                 }
             ),
         ),
