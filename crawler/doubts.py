@@ -15,7 +15,7 @@ def examples(settings: Settings) -> tuple[str, ...]:
     None where every origin is on this machine or in a network of the operator's own: that is how
     one tries things out, and no stranger is told.
     """
-    if all(origin.allow_private or _on_this_machine(origin) for origin in settings.origins):
+    if all(origin.allow_private or _is_no_stranger(origin) for origin in settings.origins):
         return ()
     bot = settings.bot
     found = {
@@ -40,11 +40,12 @@ def _barred(origin: Origin) -> str | None:
     return address.barred(_home(origin), admitted=origin.allow_private)
 
 
-def _on_this_machine(origin: Origin) -> bool:
+def _is_no_stranger(origin: Origin) -> bool:
+    """Whether its URL names this machine, or an address that nobody else is asked at."""
     host = _home(origin).host
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761
         return True
-    return address.refusal(host, admitted=False) is address.Refusal.LOOPBACK
+    return address.refusal(host, admitted=False) not in (None, address.Refusal.UNREADABLE)
 
 
 def _home(origin: Origin) -> target.Target:

@@ -68,6 +68,7 @@ def test_who_tries_things_out_at_home_may_be_called_anything() -> None:
         OWN,
         origin("a", "http://127.0.0.1:8080/"),
         origin("b", "http://[::1]/"),
+        origin("e", "http://[::ffff:127.0.0.2]/"),
         origin("c", "http://localhost/"),
         origin("d", "http://shop.localhost/"),
     )
