@@ -152,7 +152,7 @@ class RealWorld:
             self.log(
                 replace(
                     record,
-                    outcome=Outcome.FAILED,
+                    outcome=Outcome.CANCELLED,  # by us: the page stays due
                     stage=Stage.DISK,
                     detail=error.problem,
                     digest=None,
