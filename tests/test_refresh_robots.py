@@ -102,7 +102,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Seen]]:
             },
         )
         ended = operator.crawl("--once")
-        assert (ended.code, ended.said) == (0, "")
+        attention = [line.split(": ") for line in ended.said.splitlines()]
+        assert ended.code == 3
+        assert {(words[1], words[2]) for words in attention} == {
+            ("attention", name) for name in SHUT
+        }
         yield {
             name: Seen(requests=door.requests, operator=operator, name=name)
             for name, door in doors.items()
