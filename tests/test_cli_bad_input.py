@@ -436,7 +436,11 @@ def check_nothing_lost(somebody: Operator, server: CapturingServer) -> None:
     log = lines(somebody)
     records = [line for line in log if isinstance(line, FetchRecord)]
     lost = [line for line in log if isinstance(line, Interrupted)]
-    had = Counter(record.url for record in records if record.outcome is Outcome.ANSWERED)
+    had = Counter(
+        record.url
+        for record in records
+        if record.status == 200 and record.outcome is Outcome.ANSWERED
+    )
     wanted = ["/robots.txt", *(f"/{number}" for number in range(PAGES))]
     assert had == {server.url(target): 1 for target in wanted}
     arrived = Counter(server.url(target) for target in targets(server))
