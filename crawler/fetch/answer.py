@@ -119,7 +119,8 @@ def read(
         quota=answers.quota(watched, received) if watched else answers.Quota(),
         location=None if location is None or quoting else target.shown(location),
         etag=_unquoting(validators.etag, ours),
-        last_modified=_unquoting(validators.last_modified, ours),
+        # a date has no room for a signature
+        last_modified=_unquoting(validators.last_modified, redaction.Ours(cookie=ours.cookie)),
         fresh_for=(
             freshness.granted(fields, requested=requested, received=received)
             if "cache-control" in found or "expires" in found
