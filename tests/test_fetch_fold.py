@@ -307,7 +307,7 @@ def test_what_was_known_before_is_gone_on_with(reader: Reader) -> None:
     reader.absorb(record(id="r-0-3", at=NOON + 99.0, status=503, labels=("sig1",)), skipped())
 
     page = reader.page(f"{HOME}a")
-    assert reader.pace().regards["one"].failures == 1
+    assert reader.pace().regard(HOME.rstrip("/")).failures == 1
     assert page is not None
     assert page.due == NOON + 3_600.0
 

@@ -194,13 +194,15 @@ def test_lines_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     )
 
 
+def _cut_short(path: Path) -> None:
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes())[:40])
+    path.unlink()
+
+
 GARBLED: dict[str, Harm] = {
     "garbled": lambda path: path.write_bytes(b"\xff" * 50 + b"\n" + b"{}\n"),
     "a torn line": lambda path: path.write_bytes(path.read_bytes()[:100]),
-    "compressed and cut short": lambda path: (
-        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes())[:40]),
-        path.unlink(),
-    ),
+    "compressed and cut short": _cut_short,
 }
 
 

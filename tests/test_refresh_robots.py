@@ -39,10 +39,9 @@ OPEN: dict[str, ToBoth] = {
     "open-403": (status(403), robots("Disallow: /private")),
     "missing-431": (status(431), status(404)),
     "forbidden": (status(403), status(403)),
+    "lawful-451": (status(451), status(451)),
 }
-MISSING: dict[str, ToBoth] = {
-    f"missing-{code}": (status(code), status(500)) for code in (404, 410, 451)
-}
+MISSING: dict[str, ToBoth] = {f"missing-{code}": (status(code), status(500)) for code in (404, 410)}
 UNREACHABLE: dict[str, ToBoth] = {
     "down-503": (status(503), status(503)),
     "down-500": (status(500), CLOSED),
@@ -141,7 +140,7 @@ def test_the_control_has_the_last_word_where_it_reads_a_file(seen: dict[str, See
     assert site.reasons(Skipped) == [Why.ROBOTS]
 
 
-@pytest.mark.parametrize("name", ["missing-431", "forbidden"])
+@pytest.mark.parametrize("name", ["missing-431", "forbidden", "lawful-451"])
 def test_and_where_there_is_none_for_sig1_alone_either(seen: dict[str, Seen], name: str) -> None:
     assert [target for target, _ in seen[name].asked] == [
         "/robots.txt",
