@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from crawler.events import Deferred, Event, FetchRecord, Internal, Skipped, Standing, Why
 from crawler.polite import pace, target
 from crawler.polite.frontier import Claim, Fetched, FetchTask, Frontier, Promise
-from crawler.polite.itinerary import Arrival, Declined, Itinerary
+from crawler.polite.guests import Declined
+from crawler.polite.itinerary import Arrival, Itinerary
 from crawler.polite.regard import Regard
 from crawler.problems import Problem, place
 

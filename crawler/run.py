@@ -14,35 +14,27 @@ from msgspec import Struct
 from yarl import URL
 
 from crawler import schedule
+from crawler.attention import Attention
 from crawler.engine import Crawl
 from crawler.events import (
     ClockSetBack,
     Deferred,
     Degraded,
     Event,
-    FetchRecord,
-    Internal,
     KeyInUse,
-    Kind,
     OriginSettings,
     RunFinished,
     RunStarted,
-    Skipped,
-    Stage,
-    Standing,
-    StateRebuilt,
     Why,
 )
-from crawler.fetch import duplicates
 from crawler.fetch.asking import server_of
 from crawler.fetch.client import Client
 from crawler.fetch.journal import Journal
 from crawler.fetch.keyring import Held, Keys
 from crawler.fetch.lock import RunLock
 from crawler.fetch.middleware import Seen
-from crawler.fetch.store import Store, start_urls
+from crawler.fetch.store import Store
 from crawler.hosts import Hosts, located
-from crawler.polite import address
 from crawler.polite.frontier import Opened, Refresh
 from crawler.polite.itinerary import Itinerary
 from crawler.settings import Origin, Second, Settings
@@ -84,7 +76,7 @@ async def once(
     keys = Keys(settings.keys_directory, settings.signatures.second.algorithm)
     held = keys.current(time.monotonic())
     directory = settings.state_directory
-    hearing = _Hearing(origins, told)
+    hearing = Attention(origins, told)
     spent = time.process_time()
     async with AsyncExitStack() as opened:
         opened.enter_context(RunLock(directory))
@@ -139,7 +131,7 @@ async def once(
             told=hearing.hear,
         )
         stopped_by = opened.enter_context(_stoppable(world))
-        _begin(world, settings, origins, hosts, held, everything=everything, warn=warn)
+        _begin(world, settings, hosts, held, everything=everything, warn=warn)
         itineraries = []
         for origin in settings.origins:
             now = world.now()
@@ -183,58 +175,9 @@ async def once(
     )
 
 
-class _Hearing:
-    """Counts what a run's events amount to, and passes them on."""
-
-    def __init__(self, origins: Sequence[Origin], told: Callable[[Event], None]) -> None:
-        self.requests = 0
-        self.attention: list[str] = []
-        self._told = told
-        self._barred: set[str] = set()
-        self._begins = {
-            origin.name: set(map(duplicates.key, start_urls(origin))) for origin in origins
-        }
-        self._refused: dict[str, dict[str, str]] = {}  # by robots.txt: each URL with the rule
-        self._asked: set[str] = set()  # origins that a page was asked of
-
-    def hear(self, event: Event) -> None:
-        match event:
-            case FetchRecord():
-                self.requests += event.left
-                if event.kind is Kind.PAGE:
-                    self._asked.add(event.origin)
-                if event.stage is Stage.ADDRESS and event.origin not in self._barred:
-                    self._barred.add(event.origin)
-                    told = address.advised(event.detail)
-                    self.attention.append(f"{event.origin}: not asked ({told})")
-            case Skipped(why=Why.ROBOTS):
-                self._refused.setdefault(event.origin, {})[duplicates.key(event.url)] = event.detail
-            case Standing(why=Why() as why):
-                self.attention.append(f"{event.origin}: {why} ({event.detail})")
-            case Deferred(why=Why.CRAWL_DELAY | Why.ROBOTS_ELSEWHERE as why):
-                self.attention.append(f"{event.origin}: {why} ({event.detail})")
-            case Internal():
-                self.attention.append(f"{event.scope}: our own mistake, {event.error}")
-            case StateRebuilt():
-                self.attention.append(f"the database was rebuilt: {event.problem}")
-            case _:
-                pass
-        self._told(event)
-
-    def closed(self) -> Iterator[str]:
-        """The origins whose robots.txt lets nothing be asked: it refused wherever a refresh begins.
-
-        A page that it refuses beside others is the site's wish, and nothing that one must look at.
-        """
-        for origin, refused in self._refused.items():
-            if origin not in self._asked and self._begins[origin] <= refused.keys():
-                yield f"{origin}: {Why.ROBOTS} ({next(iter(refused.values()))})"
-
-
 def _begin(
     world: RealWorld,
     settings: Settings,
-    origins: Sequence[Origin],
     hosts: Hosts,
     held: Held,
     *,
@@ -264,7 +207,7 @@ def _begin(
             everything=everything,
         )
     )
-    for origin in origins:
+    for origin in settings.origins:
         world.log(
             OriginSettings(
                 at=clock.now(),

@@ -32,6 +32,7 @@ from crawler.polite.frontier import (
     Refresh,
     Supply,
 )
+from crawler.polite.guests import Declined, Guests
 from crawler.polite.pace import Stop
 from crawler.polite.permission import Permission, Whereabouts
 from crawler.settings import Follow, Origin
@@ -51,14 +52,6 @@ class Arrival(Struct, frozen=True):
     origin: str
     url: str
     via: tuple[str, ...]
-
-
-class Declined(Struct, frozen=True):
-    """A request that another origin's robots.txt led to, and that is not made here."""
-
-    task: FetchTask
-    why: Why
-    detail: str
 
 
 class Taught(Struct, frozen=True, kw_only=True):
@@ -94,7 +87,7 @@ class Itinerary:
         self._whereabouts = whereabouts
         self._pages: deque[Page] = deque()
         self._again: deque[FetchTask] = deque()
-        self._guests: deque[FetchTask] = deque()
+        self._guests = Guests(self.permission, origin.politeness)
         self._exhausted = False
         self._next_due: float | None = None
         self._controls = 0
@@ -105,7 +98,7 @@ class Itinerary:
 
         None while the answer to a robots.txt is awaited from another host's lane, too.
         """
-        if self._guests and (step := self._guest(now)) is not None:
+        if self._guests and (step := self._guests.step(now)) is not None:
             return step
         if self.over:
             return None
@@ -150,7 +143,7 @@ class Itinerary:
     def take(self, task: FetchTask) -> Refresh | None:
         """Count a task that is about to leave; the refresh to promise with it."""
         if task.behalf is not None:
-            self._guests.popleft()
+            self._guests.leave()
         if task.kind is Kind.ROBOTS:
             return None
         self._take()
@@ -178,7 +171,7 @@ class Itinerary:
 
     def welcome(self, task: FetchTask) -> None:
         """A request that another origin's robots.txt has led to; it is made as our own are."""
-        self._guests.append(task)
+        self._guests.welcome(task)
 
     def learn(self, fetched: Fetched, now: float) -> Taught:
         """What an answer to one of our tasks teaches, and what follows from it."""
@@ -213,8 +206,7 @@ class Itinerary:
     def stop(self, stop: Stop, now: float) -> tuple[Deferred | Declined, ...]:
         """End this origin's turn because it must not be asked now, its guests' included."""
         detail = f"{self.origin.name}: {stop.why} {stop.detail}".rstrip()
-        declined = tuple(Declined(task, Why.ROBOTS_UNREACHABLE, detail) for task in self._guests)
-        self._guests.clear()
+        declined = self._guests.turned_away(Why.ROBOTS_UNREACHABLE, detail)
         if self.over:
             return declined
         self.over = True
@@ -232,26 +224,6 @@ class Itinerary:
         """The end of a turn whose robots.txt waits for a host that waits for this one in turn."""
         detail = "its robots.txt is at a host whose own robots.txt is not to be had"
         return self._close(now, Why.ROBOTS_UNREACHABLE, detail)
-
-    def _guest(self, now: float) -> FetchTask | Declined | None:
-        """The next step for a request that another origin's robots.txt has led to."""
-        task = self._guests[0]
-        copy = self.permission.copy
-        if copy is None or not self.permission.in_force(now):
-            if self.permission.refused is None:
-                return self.permission.task(now)
-            self._guests.popleft()
-            return Declined(task, *self.permission.refused)
-        delay = copy.rules.crawl_delay if copy.rules else None
-        ruling = copy.rules.ruling(task.url) if copy.rules else None
-        if delay is not None and delay > self.origin.politeness.max_crawl_delay:
-            self._guests.popleft()
-            detail = f"{copy.url} asks for {delay:g} s between requests"
-            return Declined(task, Why.CRAWL_DELAY, detail)
-        if ruling is not None and not ruling.allowed:
-            self._guests.popleft()
-            return Declined(task, Why.ROBOTS, ruling.explain(copy.url))
-        return replace(task, crawl_delay=delay)
 
     def _stray(self, now: float) -> Skipped | None:
         """The next page, where it is on a host that was this origin's before its URL changed."""
