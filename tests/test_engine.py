@@ -520,6 +520,13 @@ async def test_a_robots_txt_elsewhere_is_asked_at_that_hosts_pace() -> None:
     assert HOME in world.urls()
 
 
+async def test_a_robots_txt_elsewhere_is_not_asked_where_the_delay_is_past_the_ceiling() -> None:
+    world = await led_to_two("User-agent: *\nCrawl-delay: 301\n")
+
+    assert world.urls() == [ROBOTS, "https://two.example/robots.txt"]
+    assert whys(world) == [Why.CRAWL_DELAY] * 2
+
+
 async def test_a_robots_txt_elsewhere_that_is_refused_there_opens_nothing() -> None:
     world = await led_to_two("User-agent: *\nDisallow: /private/\n")
 
