@@ -344,14 +344,14 @@ def test_without_a_file_one_ruling_counts_for_all(
 
 
 AGAIN, UNREACHABLE = Answer.AGAIN_WITH_FIRST_ONLY, Answer.UNREACHABLE
-SIGNED_TWICE = {400: AGAIN, 401: AGAIN, 403: AGAIN, 413: AGAIN, 431: AGAIN, 494: AGAIN}
+SAYS_NO_FILE = (404, 410)
 SIGNED_ONCE = {431: UNREACHABLE, 494: UNREACHABLE}
 
 
 def by_the_book(status: int, *, second: bool) -> Answer:
     """politeness in one sentence a range, for every status there is."""
-    if second and status in SIGNED_TWICE:
-        return SIGNED_TWICE[status]
+    if second and 400 <= status <= 499 and status not in (*SAYS_NO_FILE, 429):
+        return AGAIN
     if status in SIGNED_ONCE or status == 429:
         return UNREACHABLE
     if status in (301, 302, 303, 307, 308):
@@ -419,3 +419,34 @@ def test_five_redirects_are_followed(hops: int, answer: Answer) -> None:
 )
 def test_a_copy_counts_for_a_day_at_most(fresh_for: float | None, seconds: float) -> None:
     assert robots.lifetime(fresh_for) == seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "hops", "doubtful", "answer"),
+    [
+        pytest.param(404, 0, False, Answer.ALLOW_ALL, id="no such file"),
+        pytest.param(404, 1, False, AGAIN, id="no such file, behind a redirect"),
+        pytest.param(404, 0, True, AGAIN, id="no such file, says a verifier"),
+        pytest.param(200, 0, True, AGAIN, id="a file, says a challenge"),
+        pytest.param(302, 0, True, AGAIN, id="a redirect to a challenge"),
+        pytest.param(200, 3, False, Answer.RULES, id="a file, behind redirects"),
+    ],
+)
+def test_an_answer_that_sig2_may_have_caused_is_none(
+    status: int, hops: int, doubtful: bool, answer: Answer
+) -> None:
+    found = robots.judge(
+        status=status, carried_second=True, before_first_byte=False, hops=hops, doubtful=doubtful
+    )
+
+    assert found is answer
+    assert (
+        robots.judge(
+            status=status,
+            carried_second=False,
+            before_first_byte=False,
+            hops=hops,
+            doubtful=doubtful,
+        )
+        is not AGAIN
+    )

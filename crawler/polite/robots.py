@@ -24,7 +24,6 @@ SHORTEST = 600.0  # seconds; no-cache is widespread, and must not double what we
 _HEAVY = 500  # rules
 _LONGEST_SHOWN = 200  # characters of a line
 _MOVED = frozenset({301, 302, 303, 307, 308})
-_ABOUT_THE_REQUEST = frozenset({400, 401, 403, 413, 431, 494})
 _MISSING = frozenset({404, 410})
 _HEAD_TOO_LARGE = frozenset({431, 494})  # 494 is nginx's
 
@@ -211,10 +210,9 @@ def judge(
     without a usable Location is UNREACHABLE; only the caller sees that.
     """
     if carried_second:
-        if doubtful or status in _ABOUT_THE_REQUEST or (status is None and before_first_byte):
-            return Answer.AGAIN_WITH_FIRST_ONLY
-        opens = status is not None and 400 <= status <= 499 and status != 429
-        if opens and (status not in _MISSING or hops):
+        refused = status is not None and 400 <= status <= 499 and status != 429
+        missing = status in _MISSING and not hops
+        if doubtful or (refused and not missing) or (status is None and before_first_byte):
             return Answer.AGAIN_WITH_FIRST_ONLY
     if status is None or status == 429 or status in _HEAD_TOO_LARGE:
         return Answer.UNREACHABLE
