@@ -82,7 +82,7 @@ class Lane:
 
 
 class Crawl:
-    """All lanes of one refresh."""
+    """All lanes of one refresh; every configured origin has an itinerary, most may be asleep."""
 
     def __init__(self, itineraries: Sequence[Itinerary], world: World) -> None:
         self._world = world
@@ -125,21 +125,15 @@ class Crawl:
 
     def arrive(self, arrival: Arrival) -> None:
         """Let an origin that is asked now know of a page; another one finds it at its next turn."""
-        itinerary = self._itineraries.get(arrival.origin)
-        if itinerary is not None and not itinerary.asleep:
+        itinerary = self._itineraries[arrival.origin]
+        if not itinerary.asleep:
             itinerary.arrive(arrival)
             self.wake(itinerary.scope)
 
     def hand_over(self, task: FetchTask) -> None:
         """Let the origin make a request at whose host another origin's robots.txt is."""
-        owner = self._itineraries[str(task.behalf)]
-        host = self._itineraries.get(task.origin)
-        if host is None:
-            owner.permission.decline(
-                Why.ROBOTS_ELSEWHERE, f"{task.url} is at {task.origin}, which is not asked now"
-            )
-            return
-        owner.permission.away = True
+        host = self._itineraries[task.origin]
+        self._itineraries[str(task.behalf)].permission.away = True
         host.welcome(task)
         self.wake(host.scope)
 
