@@ -132,6 +132,8 @@ async def once(
         )
         stopped_by = opened.enter_context(_stoppable(world))
         _begin(world, settings, hosts, held, everything=everything, warn=warn)
+        for event in await store.interrupted(world.now()):
+            world.log(event)
         itineraries = []
         for origin in settings.origins:
             now = world.now()

@@ -23,12 +23,15 @@ from crawler.polite.frontier import Fetched, FetchTask, Promise
 from crawler.polite.target import Target, sendable
 from crawler.settings import Follow, Origin, Settings
 from crawler.watch import signals
-from crawler.watch.patterns import Sight
 
 # In lower case: with re.I the same look takes four times as long.
 _WISH = re.compile(rb"no(?:index|archive|cache|ne\b)")
 _HEAD = 16_384  # bytes of a page in which its meta elements stand
-_DOUBTFUL = (Sight.SIZE_SURE, Sight.VERIFIER, Sight.CHALLENGE, Sight.DIRECTORY)
+# Whatever has no line like these is a word to us and no robots.txt.
+_ROBOTS_LINE = re.compile(
+    rb"^[ \t\xef\xbb\xbf]*(?:#|(?:user-?agent|allow|disallow|sitemap|crawl-delay)[ \t]*:)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _HYPERTEXT = ("text/html", "application/xhtml+xml")
 
 
@@ -127,7 +130,8 @@ class RealWorld:
         received = await self._client.fetch(task, origin, self.now)
         record, body = received.record, received.body
         if body is None or record.outcome is not Outcome.ANSWERED:
-            return Fetched(record=record, doubtful=_doubtful(record))
+            doubtful = record.kind is Kind.ROBOTS and signals.doubtful(record)
+            return Fetched(record=record, doubtful=doubtful)
         if record.kind is Kind.ROBOTS:
             return await self._robots(record, body)
         page = await self._page(received, body, origin)
@@ -172,7 +176,10 @@ class RealWorld:
         else:
             rules = robots.parse(body, self._product)
         record = replace(record, robots=record.digest, crawl_delay=rules.crawl_delay)
-        return Fetched(record=record, robots=rules, doubtful=_doubtful(record))
+        doubtful = signals.doubtful(record) or (
+            bool(body.strip()) and _ROBOTS_LINE.search(body) is None
+        )
+        return Fetched(record=record, robots=rules, doubtful=doubtful)
 
     async def _page(
         self, received: Received, body: bytes, origin: Origin
@@ -184,11 +191,6 @@ class RealWorld:
         if len(body) > links.LIGHT:
             return await asyncio.to_thread(_read, record, body, self._product, received.robots_tags)
         return _read(record, body, self._product, received.robots_tags)
-
-
-def _doubtful(record: FetchRecord) -> bool:
-    """Whether an answer to robots.txt looks as if our signatures had called for it."""
-    return record.kind is Kind.ROBOTS and signals.classify(record).sight in _DOUBTFUL
 
 
 def _unquoting(event: Skipped, origin: Origin | None) -> Skipped:

@@ -571,7 +571,7 @@ async def test_robots_txts_that_wait_for_each_other_open_nothing_and_say_so() ->
     await refresh(world, origin(), origin("two", "https://two.example/"))
 
     assert world.urls() == [ROBOTS, "https://two.example/robots.txt"]
-    assert whys(world) == [Why.ROBOTS_UNREACHABLE] * 2
+    assert whys(world) == [Why.ROBOTS_ELSEWHERE] * 2
 
 
 async def test_an_origin_that_is_not_due_is_asked_for_anothers_robots_txt_alone() -> None:

@@ -119,7 +119,7 @@ def test_the_folded_pace_is_the_one_that_the_crawl_had(
         live = pace.before(live, HOME.rstrip("/"), id, now)
         if answer is None:  # killed, and started anew a while later
             now += 100.0
-            live = pace.resumed(live, now, MANNERS)
+            live = pace.resumed(live, HOME.rstrip("/"), now, MANNERS)
             log.append(Interrupted(at=now, id=id, origin="one", scope="one.example", url=HOME))
         else:
             stage = answer["stage"] if answer["status"] is None else None

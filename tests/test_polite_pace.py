@@ -13,6 +13,7 @@ from crawler.settings import Politeness
 
 POLITE = Politeness()
 ONE = "https://one.example"
+TWO = "https://two.example"
 ALONE = ("sig1",)
 BOTH = ("sig1", "sig2")
 DAY = 86400.0
@@ -98,7 +99,7 @@ def test_an_origin_keeps_its_own_delay_after_the_answer_to_another_in_its_scope(
 
 
 def test_an_origin_keeps_its_own_delay_after_a_restart_that_cut_off_another_in_its_scope() -> None:
-    state = pace.resumed(pace.before(Pace(), "quick", "r-1", 1000.0), 2000.0, POLITE)
+    state = pace.resumed(pace.before(Pace(), "quick", "r-1", 1000.0), "quick", 2000.0, POLITE)
 
     assert state.not_before == 2005.0
     assert pace.decide(state, "slow", 2001.0, Politeness(min_delay=60.0)) == Wait(2060.0, Why.DELAY)
@@ -154,27 +155,52 @@ def test_a_promise_counts_the_days_requests_and_the_budget_ends_the_day() -> Non
 def test_an_interrupted_request_costs_a_full_delay_from_the_restart() -> None:
     slow = after(record(crawl_delay=30.0))
     promised = pace.before(slow, ONE, "x", 5000.0)
-    state = pace.resumed(promised, 6000.0, POLITE)
+    state = pace.resumed(promised, ONE, 6000.0, POLITE)
 
     assert (state.pending, state.not_before, state.why) == (None, 6030.0, Why.INTERRUPTED)
-    assert pace.resumed(slow, 6000.0, POLITE) == slow
+    assert pace.resumed(slow, ONE, 6000.0, POLITE) == slow
 
 
 def test_an_interrupted_request_does_not_shorten_a_longer_promise() -> None:
     promised = pace.before(after(record(status=503, retry_after=7200.0)), ONE, "x", 1001.0)
 
-    assert pace.resumed(promised, 2000.0, POLITE).not_before == 8200.5
+    assert pace.resumed(promised, ONE, 2000.0, POLITE).not_before == 8200.5
 
 
 def test_a_scope_of_another_name_owes_what_its_doors_were_owed() -> None:
     before = after(record(status=429, retry_after=7200.0, at=5000.0))
     narrow = pace.inherited(Pace(), [before], {ONE})
-    later = after(record(at=9000.0))
+    since = after(record(at=9000.0))
 
-    assert narrow.not_before == before.not_before
+    assert (narrow.not_before, narrow.why) == (before.not_before, Why.RETRY_AFTER)
     assert narrow.regard(ONE) == before.regard(ONE)
-    assert pace.inherited(Pace(), [before], {"https://two.example"}) == Pace()
-    assert pace.inherited(later, [before], {ONE}) == later
+    assert pace.inherited(Pace(), [before], {TWO}) == Pace()
+    assert pace.inherited(since, [before], {ONE}) == since
+
+
+def test_a_wider_scope_that_was_asked_later_owes_each_door_its_own() -> None:
+    one = after(record(status=429, retry_after=7200.0, at=5000.0))
+    domain = after(record(url=f"{TWO}/", at=6000.0))
+    wide = pace.inherited(domain, [one], {ONE, TWO})
+
+    assert wide.not_before == one.not_before
+    assert pace.decide(wide, TWO, 6010.0, POLITE) == Stop(one.not_before, Why.RETRY_AFTER)
+
+
+def test_what_is_known_of_a_door_newest_counts_whichever_scope_learned_it() -> None:
+    stale = after(record(at=1000.0), record(url=f"{TWO}/", at=9000.0))
+    frozen = after(
+        *(record(status=403, labels=ALONE, at=2000.0 + n, id=f"r-{n}") for n in range(3))
+    )
+
+    assert pace.inherited(frozen, [stale], {ONE}) == frozen
+    assert pace.inherited(stale, [frozen], {ONE, TWO}).regard(ONE) == frozen.regard(ONE)
+
+
+def test_an_interrupted_request_is_owed_for_in_another_scope_too() -> None:
+    state = pace.resumed(pace.before(Pace(), ONE, "x", 5000.0), ONE, 6000.0, POLITE)
+
+    assert pace.inherited(Pace(), [state], {ONE}).not_before == 6005.0
 
 
 @pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.INTERNAL])

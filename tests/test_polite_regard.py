@@ -6,7 +6,6 @@ from records import record
 from crawler.events import FetchRecord, Kind, Outcome, Stage, Why
 from crawler.polite import pace
 from crawler.polite.pace import Go, Pace, Stop
-from crawler.polite.regard import Regard
 from crawler.settings import Politeness
 
 POLITE = Politeness()
@@ -87,7 +86,8 @@ def test_a_good_answer_makes_us_welcome_again() -> None:
 def test_a_robots_txt_that_is_refused_freezes_nothing() -> None:
     refused = [record(status=403, labels=ALONE, kind=Kind.ROBOTS, id=f"r-{n}") for n in range(9)]
 
-    assert after(*refused).regard(ONE) == Regard()
+    assert after(*refused).regard(ONE).refusals == 0
+    assert after(*refused).regard(ONE).closed is None
 
 
 def test_a_503_that_says_when_to_come_back_is_no_failure() -> None:

@@ -34,6 +34,13 @@ SHUT: dict[str, ToBoth] = {
     **{f"shut-{code}": (status(code), CLOSED) for code in ABOUT_THE_REQUEST},
     "shut-494": (NGINX_494, CLOSED),
     "shut-reset": (RESET, CLOSED),
+    "shut-error": (status(404, ("Signature-Error", "error=unsupported_algorithm")), CLOSED),
+    "shut-demoted": (
+        respond(200, ("X-Bot-Authenticated", "false"), body=b"User-agent: *\nAllow: /\n"),
+        CLOSED,
+    ),
+    "shut-words": (respond(200, body=b"signature verification failed\n"), CLOSED),
+    "shut-challenge": (status(202, ("x-amzn-waf-action", "challenge")), CLOSED),
 }
 OPEN: dict[str, ToBoth] = {
     "open-403": (status(403), robots("Disallow: /private")),

@@ -130,7 +130,9 @@ class Fold:
     def _interrupt(self, event: Interrupted) -> None:
         origin = self._origin(event.origin, event.url)
         owed = _promised(self.pace(event.scope), event.url, event.id, event.at)
-        owed = self._paces[event.scope] = pace.resumed(owed, event.at, origin.politeness)
+        owed = self._paces[event.scope] = pace.resumed(
+            owed, target.door(event.url), event.at, origin.politeness
+        )
         self.batch.settle(event.scope, owed)
 
     def _enforce(self, event: RobotsRead) -> None:

@@ -175,7 +175,7 @@ class Store(Frontier):
         task = pending.task
         settings = self._settings.get(task.origin) or self._view.settings(task.origin)
         politeness = settings.politeness if settings is not None else Politeness()
-        owed = pace.resumed(owed, now, politeness)
+        owed = pace.resumed(owed, target.door(task.url), now, politeness)
         self._writer.batch.settle(scope, owed)
         interrupted = Interrupted(at=now, id=task.id, origin=task.origin, scope=scope, url=task.url)
         return Recalled(owed, interrupted)
@@ -183,8 +183,12 @@ class Store(Frontier):
     def inherited(self, scope: str, doors: Set[str], owed: Pace) -> Pace:
         """The pace of a scope with what is owed to its doors from when they were in others."""
         others = [other for name, other in self._view.paces().items() if name != scope]
-        others.sort(key=lambda other: other.ended)
         return pace.inherited(owed, others, doors)
+
+    async def interrupted(self, now: float) -> tuple[Interrupted, ...]:
+        """The promises without a record, in whatever scope; each event is to be logged at once."""
+        recalled = [await self.recall(scope, now) for scope in self._view.pending()]
+        return tuple(one.interrupted for one in recalled if one.interrupted is not None)
 
     async def vouch(self, scope: str) -> None:
         """Take the operator's word that nothing is owed to a scope that the log does not cover."""

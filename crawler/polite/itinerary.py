@@ -223,7 +223,7 @@ class Itinerary:
     def abandoned(self, now: float) -> Deferred:
         """The end of a turn whose robots.txt waits for a host that waits for this one in turn."""
         detail = "its robots.txt is at a host whose own robots.txt is not to be had"
-        return self._close(now, Why.ROBOTS_UNREACHABLE, detail)
+        return self._close(now, Why.ROBOTS_ELSEWHERE, detail)
 
     def _stray(self, now: float) -> Skipped | None:
         """The next page, where it is on a host that was this origin's before its URL changed."""

@@ -96,41 +96,46 @@ def before(pace: Pace, door: str, id: str, now: float) -> Pace:
     """The promise: what is on disk before the request `id` leaves."""
     us = pace.regard(door)
     day = int(now // _DAY)
-    counted = replace(us, day=day, asked=us.asked + 1 if us.day == day else 1)
+    counted = replace(us, day=day, asked=us.asked + 1 if us.day == day else 1, at=now)
     return replace(pace, pending=id, regards={**pace.regards, door: counted})
 
 
-def resumed(pace: Pace, now: float, politeness: Politeness) -> Pace:
+def resumed(pace: Pace, door: str, now: float, politeness: Politeness) -> Pace:
     """The pace of a restarted crawl: an interrupted request costs a full delay from now."""
     if pace.pending is None:
         return pace
     owed = now + max(politeness.min_delay, pace.delay)
-    pace = replace(pace, pending=None, ended=now)
+    us = pace.regard(door)
+    if owed > us.owed:
+        us = replace(us, owed=owed, why=Why.INTERRUPTED)
+    pace = replace(
+        pace, pending=None, ended=now, regards={**pace.regards, door: replace(us, at=now)}
+    )
     if owed <= pace.not_before:
         return pace
     return replace(pace, not_before=owed, why=Why.INTERRUPTED)
 
 
 def inherited(pace: Pace, others: Iterable[Pace], doors: Set[str]) -> Pace:
-    """The pace of a scope together with what other scopes were owed at the same doors since.
+    """The pace of a scope together with what its doors were owed in other scopes since.
 
     A scope gets another name when the operator widens it or an address changes; nobody is owed
-    less for that.
+    less for that. What is known of a door newest counts, wherever it was learned.
     """
     for other in others:
-        shared = {door: known for door, known in other.regards.items() if door in doors}
-        if not shared or other.ended <= pace.ended:
-            continue
-        later = other if other.not_before > pace.not_before else pace
-        pace = Pace(
-            not_before=later.not_before,
-            why=later.why,
-            setbacks=max(pace.setbacks, other.setbacks),
-            delay=max(pace.delay, other.delay),
-            ended=other.ended,
-            pending=pace.pending,
-            regards={**pace.regards, **shared},
-        )
+        for door, known in other.regards.items():
+            if door not in doors or known.at <= pace.regard(door).at:
+                continue
+            until, why = max((pace.not_before, pace.why), (known.owed, known.why))
+            pace = replace(
+                pace,
+                not_before=until,
+                why=why,
+                setbacks=max(pace.setbacks, other.setbacks),
+                delay=max(pace.delay, other.delay),
+                ended=max(pace.ended, known.at),
+                regards={**pace.regards, door: known},
+            )
     return pace
 
 
@@ -138,9 +143,9 @@ def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
     """The pace once a request has ended. A fold over records, in the order of the log."""
     ended = record.at + record.elapsed
     door = target.door(record.url)
-    regards = {**pace.regards, door: regard.after(pace.regard(door), record, politeness)}
+    us = regard.after(pace.regard(door), record, politeness)
     if _never_left(record):
-        return replace(pace, pending=None, regards=regards)
+        return replace(pace, pending=None, regards={**pace.regards, door: us})
     delay = _delay(record, politeness)
     until, why = ended + delay, Why.DELAY
     setbacks = pace.setbacks
@@ -157,10 +162,16 @@ def after(pace: Pace, record: FetchRecord, politeness: Politeness) -> Pace:
             asked = ended + min(seconds, politeness.max_retry_after)
             if asked > until:
                 until, why = asked, reason
+    us = replace(us, at=ended, owed=until, why=why)
     if pace.not_before > until:
         until, why = pace.not_before, pace.why
     return Pace(
-        not_before=until, why=why, setbacks=setbacks, delay=delay, ended=ended, regards=regards
+        not_before=until,
+        why=why,
+        setbacks=setbacks,
+        delay=delay,
+        ended=ended,
+        regards={**pace.regards, door: us},
     )
 
 

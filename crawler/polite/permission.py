@@ -104,8 +104,8 @@ class Permission:
                     at=record.at,
                     until=now + robots.lifetime(record.fresh_for),
                     digest=record.digest,
-                    etag=record.etag,
-                    last_modified=record.last_modified,
+                    etag=None if record.via else record.etag,  # it is another URL's
+                    last_modified=None if record.via else record.last_modified,
                     rules=fetched.robots,
                     good_at=now,
                 )

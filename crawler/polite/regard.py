@@ -28,6 +28,9 @@ class Regard(Struct, frozen=True, kw_only=True):
     detail: str = ""
     day: int = 0  # days since 1970, UTC
     asked: int = 0  # requests on that day
+    at: float = 0.0  # when we last knew anything new of it
+    owed: float = 0.0  # when it may be asked again, as far as its own answers say
+    why: Why = Why.DELAY
 
 
 def after(regard: Regard, record: FetchRecord, politeness: Politeness) -> Regard:

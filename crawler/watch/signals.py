@@ -74,6 +74,15 @@ def suspicious(record: FetchRecord, sight: Sight) -> bool:
     return sight is _DIRECTORY or (sight in _OF_BOTH and len(record.labels) > 1)
 
 
+def doubtful(record: FetchRecord) -> bool:
+    """Whether anything in an answer is a verifier's or a challenge's, whatever its status.
+
+    For an answer that must not be believed lightly, as a robots.txt's; a doubt costs one request.
+    """
+    answer = _Answer(record)
+    return any(find(answer) is not None for find in _telling())
+
+
 @lru_cache(maxsize=512)  # whoever answers chooses the names
 def read(name: str) -> bool:
     """Whether an answer field of this name is one that `classify` reads, and a record keeps."""
@@ -115,6 +124,16 @@ def _first(rows: tuple[tuple[Row, _Finder], ...], record: FetchRecord) -> Sighti
 @lru_cache(maxsize=128)
 def _answered(status: int) -> tuple[tuple[Row, _Finder], ...]:
     return tuple((row, _finder(row)) for row in TABLE if status in row.statuses)
+
+
+@cache
+def _telling() -> tuple[_Finder, ...]:
+    return tuple(
+        _finder(row)
+        for row in TABLE
+        if row.sight in (Sight.VERIFIER, Sight.CHALLENGE)
+        and row.where not in (Where.ANYWHERE, Where.DETAIL)
+    )
 
 
 @cache
