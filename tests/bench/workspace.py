@@ -1,6 +1,7 @@
 """A configuration for `crawl` in a folder of its own, with keys and an empty state each time."""
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,9 +35,12 @@ def workspace(
 ) -> Iterator[Path]:
     """Give the path of a crawler.toml with keys beside it and no state yet.
 
-    `origins` maps each origin's URL to its settings.
+    `origins` maps each origin's URL to its settings. The folder is in memory where the system has
+    one like that: for minutes after files were deleted, ext4 passes over each inode that was freed,
+    one by one, and a new file then costs 300 µs where it costs 50, whoever deleted them.
     """
-    with tempfile.TemporaryDirectory(prefix="callingcard-bench-") as name:
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+    with tempfile.TemporaryDirectory(prefix="callingcard-bench-", dir=memory) as name:
         config = Path(name, "crawler.toml")
         signatures = {"sig2": sig2}
         config.write_text(
