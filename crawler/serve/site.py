@@ -3,12 +3,12 @@
 import asyncio
 import signal
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from aiohttp import web
 
+from crawler import diagnostics
 from crawler.fetch import keyfiles
 from crawler.fetch.keyfiles import Standing
 from crawler.problems import Problem
@@ -16,7 +16,7 @@ from crawler.serve import publish
 from crawler.settings import Settings
 from signing.keys import PrivateKey
 
-_LOOK_EVERY = 1.0  # seconds between two looks at the folder of keys
+LOOK_EVERY = 1.0  # seconds between two looks at the folder of keys
 
 
 class AddressUnusable(Problem):
@@ -26,11 +26,20 @@ class AddressUnusable(Problem):
 class PublishedKeys:
     """The usable, not retired keys of a folder, those that sign first; looked at again in time.
 
-    A folder that becomes unreadable leaves what was published before.
+    A folder that becomes unreadable leaves what was published before, and `warn` is told.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        warn: Callable[[str], None] = lambda _: None,
+        *,
+        look_every: float = LOOK_EVERY,
+    ) -> None:
         self._folder = folder
+        self._warn = warn
+        self._look_every = look_every
+        self._problem = ""
         self._kept = self._read()
         self._looked = time.monotonic()
 
@@ -46,10 +55,16 @@ class PublishedKeys:
         return publish.documents(settings, [key.public_key for key, _ in self._kept], signing)
 
     def _look(self) -> None:
-        if time.monotonic() - self._looked >= _LOOK_EVERY:
+        if time.monotonic() - self._looked >= self._look_every:
             self._looked = time.monotonic()
-            with suppress(keyfiles.KeysUnusable):
+            try:
                 self._kept = self._read()
+                problem = ""
+            except keyfiles.KeysUnusable as error:
+                problem = str(error)
+            if problem != self._problem:
+                self._problem = problem
+                self._warn(problem or "the keys can be read again")
 
     def _read(self) -> list[tuple[PrivateKey, Standing]]:
         files = sorted(
@@ -64,7 +79,7 @@ class PublishedKeys:
 
 async def run(settings: Settings, host: str, port: int) -> None:
     """Publish until SIGINT or SIGTERM. Raises KeysUnusable, AddressUnusable."""
-    keys = PublishedKeys(settings.keys_directory)
+    keys = PublishedKeys(settings.keys_directory, lambda said: diagnostics.logger().warning(said))
     app = publish.application(
         lambda: keys.documents(settings),
         keys.current,
