@@ -18,7 +18,7 @@ ALONE = {
     Without.NO_KEY: "no post-quantum key",
     Without.BUDGET: "header_limit",
     Without.CONTROL: "again after a refusal",
-    Without.ROBOTS_CONTROL: "again after robots.txt was refused",
+    Without.ROBOTS_CONTROL: "again after a doubtful robots.txt",
 }
 
 
