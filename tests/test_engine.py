@@ -189,6 +189,28 @@ async def test_a_refused_address_is_not_tried_again_whatever_copy_there_is() -> 
     assert deferred.detail == f"{ROBOTS}: 10.0.0.1 is private; allow_private = true admits it"
 
 
+async def test_a_head_that_is_too_large_for_robots_txt_is_not_tried_again() -> None:
+    too_large = "with sig1 alone the head would have 900 bytes, the limit is 512"
+    world = ImaginedWorld(
+        {
+            "one.example": lambda task: answered(
+                task,
+                status=None,  # type: ignore[arg-type]
+                outcome=Outcome.NOT_SENT,
+                stage=Stage.HEADER_LIMIT,
+                detail=too_large,
+            )
+        }
+    )
+
+    await refresh(world, origin())
+
+    assert world.urls() == [ROBOTS]
+    assert whys(world) == [Why.ROBOTS_UNREACHABLE]
+    (deferred,) = world.of(Deferred)
+    assert deferred.detail == f"{ROBOTS}: {too_large}"
+
+
 @pytest.mark.parametrize("status", [404, 410])
 async def test_a_missing_robots_txt_allows_everything(status: int) -> None:
     world = ImaginedWorld(

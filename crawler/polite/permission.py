@@ -169,9 +169,10 @@ class Permission:
     ) -> tuple[RobotsCopy | None, RobotsRead | None]:
         """Nothing is allowed; asked again a few times, unless that can only end the same."""
         self._tries += 1
-        if record.stage is Stage.ADDRESS:  # nothing left, and the next try would not either
-            told = f"{record.url}: {address.advised(record.detail)}"
-            self.decline(Why.ROBOTS_UNREACHABLE, told)
+        if record.stage in (Stage.ADDRESS, Stage.HEADER_LIMIT):  # nothing left, nor would it next
+            refused = record.stage is Stage.ADDRESS
+            told = address.advised(record.detail) if refused else record.detail
+            self.decline(Why.ROBOTS_UNREACHABLE, f"{record.url}: {told}")
             return None, None
         good = self.copy
         if (
