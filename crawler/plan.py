@@ -5,24 +5,28 @@ owed, the pages that are due. What only the site can say (a robots.txt that is n
 long its answers take) is said to be open.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from crawler.events import Why
+from crawler.events import Kind, Why, Without
+from crawler.fetch.middleware import Foreseen
 from crawler.polite import address, freshness, pace, target
-from crawler.polite.frontier import Opened, Page, RobotsCopy, Supply
+from crawler.polite.frontier import FetchTask, Opened, Page, RobotsCopy, Supply
 from crawler.settings import Origin
 from crawler.watch import moments
 from crawler.watch.layout import Listing
 
 _WIDEST = 60  # characters of a URL that the others are aligned with
+_NO_SECOND = "sig2 does not fit into header_limit"
+_NOT_EVEN_FIRST = "not even sig1 fits into header_limit"
 
 
 class Planned(Struct, frozen=True, kw_only=True):
     """One URL: when it would be asked with which signatures, or why it would not.
 
     `at` is in seconds since 1970, at the earliest; None where the URL would not be asked.
+    `without` says why sig2 would not go with it, `header_bytes` is the size of the signed head.
     """
 
     origin: str
@@ -31,6 +35,8 @@ class Planned(Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     why: Why | None = None
     detail: str = ""
+    without: Without | None = None
+    header_bytes: int = 0
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -41,7 +47,7 @@ class Known(Struct, frozen=True, kw_only=True):
     supply: Supply
     owed: pace.Pace
     robots: str  # the URL of its robots.txt
-    labels: tuple[str, ...]  # the signatures that a request would carry
+    foresee: Callable[[FetchTask], Foreseen]  # what a request would carry
     resting: tuple[Page, ...] = ()  # pages that are known and not due
 
     @property
@@ -56,6 +62,31 @@ class Known(Struct, frozen=True, kw_only=True):
         """The copy of its robots.txt, where it is not one of where the origin was before."""
         copy = self.opened.copy
         return copy if copy is not None and copy.url == self.robots else None
+
+    def carried(self, page: Page, now: float) -> Foreseen:
+        """What the request for a page would carry, validators among it as in the crawl."""
+        full = freshness.full_fetch_due(page.full_at, now, self.origin.politeness)
+        return self.foresee(
+            FetchTask(
+                origin=self.origin.name,
+                url=page.url,
+                etag=None if full else page.etag,
+                last_modified=None if full else page.last_modified,
+            )
+        )
+
+    def robots_carried(self) -> Foreseen:
+        """What the request for its robots.txt would carry."""
+        copy = self.copy if self.copy is not None and self.copy.rules is not None else None
+        return self.foresee(
+            FetchTask(
+                origin=self.origin.name,
+                url=self.robots,
+                kind=Kind.ROBOTS,
+                etag=copy.etag if copy is not None else None,
+                last_modified=copy.last_modified if copy is not None else None,
+            )
+        )
 
 
 def planned(known: Known, now: float) -> tuple[Planned, ...]:
@@ -85,8 +116,11 @@ def planned(known: Known, now: float) -> tuple[Planned, ...]:
     delay = max(politeness.min_delay, crawl_delay or 0.0)
     found: list[Planned] = []
     if copy is None or now >= copy.until:
+        carried = known.robots_carried()
+        if not carried.labels:
+            return (_not(origin, Why.ROBOTS_UNREACHABLE, _NOT_EVEN_FIRST, known.robots),)
         detail = "its copy is old" if copy else "not known yet; it decides the rest"
-        found.append(_asked(known, known.robots, at, detail))
+        found.append(_asked(known, known.robots, at, detail, carried))
         at += delay
     home = f"{target.origin_key(origin.url)}/"
     for page in known.supply.pages:
@@ -101,9 +135,13 @@ def planned(known: Known, now: float) -> tuple[Planned, ...]:
         if ruling is not None and not ruling.allowed:
             found.append(_not(origin, Why.ROBOTS, ruling.explain(known.robots), page.url))
             continue
+        carried = known.carried(page, now)
+        if not carried.labels:
+            found.append(_not(origin, Why.UNSENDABLE, _NOT_EVEN_FIRST, page.url))
+            continue
         full = freshness.full_fetch_due(page.full_at, now, politeness)
         conditional = not full and (page.etag or page.last_modified)
-        found.append(_asked(known, page.url, at, "conditional" if conditional else ""))
+        found.append(_asked(known, page.url, at, "conditional" if conditional else "", carried))
         at += delay
         left -= 1
     return (*found, *_refused(known, now))
@@ -151,8 +189,17 @@ def _aligned(row: tuple[str, str, str, str], widths: Sequence[int]) -> str:
     return "  ".join(cells).rstrip()
 
 
-def _asked(known: Known, url: str, at: float, detail: str) -> Planned:
-    return Planned(origin=known.origin.name, url=url, at=at, labels=known.labels, detail=detail)
+def _asked(known: Known, url: str, at: float, detail: str, carried: Foreseen) -> Planned:
+    tight = _NO_SECOND if carried.without is Without.BUDGET else ""
+    return Planned(
+        origin=known.origin.name,
+        url=url,
+        at=at,
+        labels=carried.labels,
+        detail="; ".join(filter(None, (detail, tight))),
+        without=carried.without,
+        header_bytes=carried.size,
+    )
 
 
 def _not(origin: Origin, why: Why | None, detail: str, url: str | None = None) -> Planned:
@@ -169,6 +216,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     at: float | None
     due: float | None
     status: int | None
+    page: Page | None = None  # what its last answer left, for the next question
 
 
 class Explained(Struct, frozen=True, kw_only=True):
@@ -216,6 +264,16 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> Explai
         case pace.Stop(until=until, why=why, detail=detail):
             words["pace"] = _from(until, " ".join(filter(None, (why, detail))))
             obstacles.append(f"{why} until {moments.written(until)}")
+    if (copy is None or now >= copy.until) and not known.robots_carried().labels:
+        obstacles.append(f"robots.txt cannot be asked: {_NOT_EVEN_FIRST}")
+    page = asked.page if asked is not None else None
+    carried = known.carried(page or Page(origin=origin.name, url=url), now)
+    if carried.labels:
+        tight = f"; {_NO_SECOND}" if carried.without is Without.BUDGET else ""
+        signatures = f"{' and '.join(carried.labels)}{tight}"
+    else:
+        signatures = f"none: {_NOT_EVEN_FIRST}"
+        obstacles.append(_NOT_EVEN_FIRST)
     if asked is None:
         words["page"] = "not known; no start list and no link names it, so no refresh asks for it"
         obstacles.append("no refresh asks for it")
@@ -235,7 +293,7 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> Explai
                 obstacles.append(f"{rest}; --all asks all the same")
         else:
             words["page"] = f"{last}; due since {due}"
-    words["signatures"] = " and ".join(known.labels)
+    words["signatures"] = signatures
     return Explained(url=url, obstacles=tuple(obstacles), words=words)
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from math import inf
 from pathlib import Path
@@ -14,16 +14,17 @@ from yarl import URL
 from crawler import plan
 from crawler.events import Why
 from crawler.fetch import journal, middleware, schema
-from crawler.fetch.asking import server_of
+from crawler.fetch.asking import Door, server_of
 from crawler.fetch.errors import StateDamaged, StateUnusable
 from crawler.fetch.journal import BEGINNING, Journal
 from crawler.fetch.keyring import Keys
+from crawler.fetch.middleware import Foreseen
 from crawler.fetch.store import Store
 from crawler.fetch.view import View
 from crawler.hosts import Hosts, located
 from crawler.plan import Explained, Known, Planned
 from crawler.polite import pace, target
-from crawler.polite.frontier import Claim
+from crawler.polite.frontier import Claim, FetchTask
 from crawler.run import seen
 from crawler.schedule import due, selected
 from crawler.settings import Follow, Origin, Settings
@@ -64,7 +65,11 @@ async def explained(settings: Settings, url: str) -> Explained:
         (origin,) = selected(settings, [where[0]])
         known = await outlook.known(origin, everything=True)
         page = outlook.store.page(origin.name, found.url)
-        asked = None if page is None else plan.Asked(at=page.seen, due=page.due, status=page.status)
+        asked = (
+            None
+            if page is None
+            else plan.Asked(at=page.seen, due=page.due, status=page.status, page=page.page)
+        )
         return plan.explained(known, found.url, asked, outlook.now)
 
 
@@ -75,6 +80,7 @@ class _Outlook:
         self.store = store
         self.hosts = hosts
         self.now = Clock(store.last_moment()).now()
+        self._bot = settings.bot
         self._signer = middleware.Signer(
             settings,
             Keys(settings.keys_directory, settings.signatures.second.algorithm),
@@ -101,8 +107,17 @@ class _Outlook:
             owed=await self.owed(origin),
             robots=f"{target.origin_key(origin.url)}/robots.txt",
             resting=tuple(page for page in every.pages if page not in supply.pages),
-            labels=self._signer.labels(origin, server_of(URL(origin.url, encoded=True))),
+            foresee=self._foresight(origin),
         )
+
+    def _foresight(self, origin: Origin) -> Callable[[FetchTask], Foreseen]:
+        door = Door(self._bot, origin)
+
+        def foresee(task: FetchTask) -> Foreseen:
+            server = server_of(URL(task.url, encoded=True))
+            return self._signer.foresee(task, origin, server, door.fields(task, server))
+
+        return foresee
 
     async def owed(self, origin: Origin) -> pace.Pace:
         where = self.hosts(origin.url)

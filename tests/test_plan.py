@@ -1,12 +1,15 @@
 """What a refresh would ask is decided as in the crawl, and said for people."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from imagined import PRODUCT, origin
 
 from crawler import plan
-from crawler.events import Why
+from crawler.events import Why, Without
+from crawler.fetch.middleware import Foreseen
 from crawler.plan import Asked, Known, Planned
 from crawler.polite import robots
 from crawler.polite.frontier import Opened, Page, Refresh, RobotsCopy, Supply
@@ -19,8 +22,12 @@ HOUR, DAY = 3600.0, 86400.0
 HOME = "https://one.example/"
 ROBOTS = f"{HOME}robots.txt"
 BOTH = ("sig1", "sig2")
+FITS = Foreseen(labels=BOTH, without=None, size=4000)
+TIGHT = Foreseen(labels=("sig1",), without=Without.BUDGET, size=800)
+NO_ROOM = Foreseen(labels=(), without=Without.BUDGET, size=900)
 REFUSED = f"refused by {ROBOTS} line 2"
 GROUP = "(group `User-agent: *`, line 1)"
+NOT_EVEN_FIRST = "not even sig1 fits into header_limit"
 SPENT = "a refresh asks for 3 pages; the rest waits for the next one"
 
 
@@ -37,6 +44,7 @@ def known(
     owed: Pace | None = None,
     known_pages: tuple[Page, ...] = (),
     resting: tuple[str, ...] = (),
+    carried: Mapping[str, Foreseen] = MappingProxyType({}),
     **settings: Any,
 ) -> Known:
     """What is known of an origin with these pages due."""
@@ -47,7 +55,7 @@ def known(
         supply=Supply(pages=(*named, *known_pages), next_due=next_due),
         owed=owed or Pace(),
         robots=ROBOTS,
-        labels=BOTH,
+        foresee=lambda task: carried.get(task.url.removeprefix(HOME), FITS),
         resting=tuple(Page(origin="one", url=HOME + path) for path in resting),
     )
 
@@ -130,6 +138,18 @@ DECISIONS: dict[str, tuple[Known, list[tuple[str, float | Why | None]]]] = {
         known("", "a", copy=FRESH_COPY, owed=Pace(not_before=NOW + 3.0)),
         [(HOME, 3.0), (f"{HOME}a", 8.0)],
     ),
+    "robots.txt is not known and its head has no room": (
+        known("", "a", carried={"robots.txt": NO_ROOM}),
+        [(ROBOTS, Why.ROBOTS_UNREACHABLE)],
+    ),
+    "robots.txt is known and its head has no room": (
+        known("", copy=FRESH_COPY, carried={"robots.txt": NO_ROOM}),
+        [(HOME, 0.0)],
+    ),
+    "a page's head has no room": (
+        known("a", "b", copy=FRESH_COPY, carried={"a": NO_ROOM}),
+        [(f"{HOME}a", Why.UNSENDABLE), (f"{HOME}b", 0.0)],
+    ),
     "quiet hours end soon": (
         known("", copy=FRESH_COPY, politeness=Politeness(quiet="22:00-06:04")),
         [(HOME, 240.0)],
@@ -208,6 +228,8 @@ def test_what_is_not_asked_says_why_and_until_when() -> None:
         "a wait too long for a run": "not now, not before 2026-11-01 07:00 UTC",
         "robots.txt allows some": f"{REFUSED} `Disallow: /private` {GROUP}",
         "robots.txt allows nothing": f"{REFUSED} `Disallow: /` {GROUP}",
+        "robots.txt is not known and its head has no room": NOT_EVEN_FIRST,
+        "a page's head has no room": NOT_EVEN_FIRST,
         "robots.txt wants it too slow": "robots.txt asks for 301 s between requests",
         "quiet hours end late": "not now, not before 2026-11-01 08:00 UTC",
         "more pages than a refresh asks for": SPENT,
@@ -232,6 +254,18 @@ def test_a_page_is_asked_conditionally_as_in_the_crawl(page: dict[str, Any], det
 
     (found,) = plan.planned(known(copy=FRESH_COPY, known_pages=(known_page,)), NOW)
     assert found.detail == detail
+
+
+def test_a_head_that_has_room_for_sig1_alone_is_said_with_its_size() -> None:
+    carried = {"robots.txt": TIGHT, "a": TIGHT}
+
+    robots_txt, page, other = plan.planned(known("a", "b", carried=carried), NOW)
+
+    assert [one.labels for one in (robots_txt, page, other)] == [("sig1",), ("sig1",), BOTH]
+    assert page.detail == "sig2 does not fit into header_limit"
+    assert robots_txt.detail.endswith("it decides the rest; sig2 does not fit into header_limit")
+    assert (page.without, page.header_bytes) == (Without.BUDGET, 800)
+    assert (other.detail, other.without, other.header_bytes) == ("", None, 4000)
 
 
 def test_a_page_that_comes_due_later_is_said() -> None:
@@ -393,6 +427,30 @@ EXPLAINED: dict[str, tuple[Known, str, Asked | None, str, str]] = {
         "pace: parked connect, not before 2026-11-01 07:00 UTC",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("carried", "verdict", "signatures"),
+    [
+        ({"a": TIGHT}, "yes, it may be asked", "sig1; sig2 does not fit into header_limit"),
+        ({"a": NO_ROOM}, f"no: {NOT_EVEN_FIRST}", f"none: {NOT_EVEN_FIRST}"),
+        (
+            {"robots.txt": NO_ROOM},
+            f"no: robots.txt cannot be asked: {NOT_EVEN_FIRST}",
+            "sig1 and sig2",
+        ),
+    ],
+    ids=["sig1 alone", "nothing", "nothing for robots.txt"],
+)
+def test_a_url_is_explained_with_the_room_that_its_head_has(
+    carried: Mapping[str, Foreseen], verdict: str, signatures: str
+) -> None:
+    page = Asked(at=NOW - DAY, due=NOW, status=200)
+
+    first, *rest = plan.explained(known(carried=carried), f"{HOME}a", page, NOW).lines()
+
+    assert first == f"{HOME}a: {verdict}"
+    assert rest[-1] == f"signatures: {signatures}"
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,49 @@ def test_what_it_foretells_is_what_the_crawl_then_asks(
     assert [server.url(request.target) for request in server.requests] == foretold
 
 
+def test_the_heads_that_it_foretells_are_those_that_are_sent(
+    tmp_path: Path, server: CapturingServer
+) -> None:
+    them = operator(tmp_path, server, cookie="a=b")
+    first = planned(them)
+    them.crawl("--once")
+    heads = [len(request.head) for request in server.requests]
+    del server.requests[:]
+    again = [one for one in planned(them, "--all") if one["at"] is not None]
+    them.crawl("--once", "--all")
+
+    # the first time, /private is foretold too: only robots.txt says that it is refused
+    asked = [one for one in first if one["url"] != server.url("/private")]
+    assert [one["header_bytes"] for one in asked] == heads
+    assert [one["header_bytes"] for one in again] == [len(one.head) for one in server.requests]
+    assert {one["detail"] for one in again} == {"conditional"}
+
+
+def test_what_an_origins_header_limit_leaves_out_is_foretold(
+    tmp_path: Path, server: CapturingServer
+) -> None:
+    roomy = operator(tmp_path / "roomy", server)
+    (robots_txt, *_) = planned(roomy)
+    size = int(str(robots_txt["header_bytes"]))
+    tight = operator(tmp_path / "tight", server, header_limit=size - 1)
+    none = operator(tmp_path / "none", server, header_limit=256)
+
+    found = planned(tight)
+    (refused,) = planned(none)
+    told = none.crawl("explain", server.url("/a")).answer
+    tight.crawl("--once")
+    none.crawl("--once")
+
+    assert found[0]["labels"] == ["sig1"]
+    assert found[0]["without"] == "budget"
+    assert "sig2 does not fit into header_limit" in str(found[0]["detail"])
+    assert found[0]["header_bytes"] == len(server.requests[0].head) < size
+    assert len(server.requests) == 4
+    assert (refused["why"], refused["at"]) == (Why.ROBOTS_UNREACHABLE, None)
+    assert refused["detail"] == "not even sig1 fits into header_limit"
+    assert "signatures: none: not even sig1 fits into header_limit" in told
+
+
 def test_while_a_crawl_runs_it_looks_ahead_all_the_same(tmp_path: Path) -> None:
     let_go, reached = Event(), Event()
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec import Struct
+from yarl import URL
 
 from crawler.events import Arm, Kind, Without
 from crawler.fetch.keyring import Held, Keys
@@ -66,6 +67,17 @@ class Card(Struct, frozen=True, kw_only=True):
 NO_CARD: Final = Card()
 
 
+class Foreseen(Struct, frozen=True, kw_only=True):
+    """What a request's head would carry, before there is one: no label where it would not leave.
+
+    `size` is in bytes, with sig1 alone where not even that fits.
+    """
+
+    labels: tuple[str, ...]
+    without: Without | None
+    size: int
+
+
 class Signer:
     """Signs for one identity. `seen` is asked for what an origin's last answer showed."""
 
@@ -113,16 +125,14 @@ class Signer:
         """
         began = time.thread_time_ns()
         held = self._look(time.monotonic())
-        seen = self._seen.get(server, _NOTHING)
-        choice = profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray)
+        choice = self._choice(origin, server)
         form = self._profiles[choice.name]
         labels, without = wanted(task, origin.sig2, form, held.keyring.second)
         fields = request.headers
         method, target = request.method, request.url.raw_path_qs
-        cost = self._cost(held, form)
         unsigned = budget.head_size(method, target, fields.items())
         limit = origin.politeness.header_limit
-        match budget.plan(unsigned, cost.first, cost.second if labels is Labels.BOTH else 0, limit):
+        match self._room(held, form, labels, unsigned, limit):
             case budget.Both():
                 pass
             case budget.FirstOnly():
@@ -165,15 +175,37 @@ class Signer:
             private=(signed.fields[2][1], nonce),
         )
 
-    def labels(self, origin: Origin, server: str) -> tuple[str, ...]:
-        """The signatures that a request to an origin would carry, if there is room for them."""
+    def foresee(
+        self, task: FetchTask, origin: Origin, server: str, fields: Mapping[str, str]
+    ) -> Foreseen:
+        """What a GET with these fields, Host apart, would carry. Raises KeysUnusable."""
         held = self._look(time.monotonic())
-        seen = self._seen.get(server, _NOTHING)
-        form = self._profiles[profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray).name]
-        task = FetchTask(origin=origin.name, url=origin.url)
-        labels, _ = wanted(task, origin.sig2, form, held.keyring.second)
+        form = self._profiles[self._choice(origin, server).name]
+        labels, without = wanted(task, origin.sig2, form, held.keyring.second)
+        url = URL(task.url, encoded=True)
+        host = ("Host", url.host_port_subcomponent or "")  # as aiohttp writes it
+        unsigned = budget.head_size("GET", url.raw_path_qs, (host, *fields.items()))
         first, second = (label.name for label in form.labels)
-        return (first, second) if labels is Labels.BOTH else (first,)
+        match self._room(held, form, labels, unsigned, origin.politeness.header_limit):
+            case budget.Both(size=size):
+                names = (first, second) if labels is Labels.BOTH else (first,)
+                return Foreseen(labels=names, without=without, size=size)
+            case budget.FirstOnly(size=size):
+                return Foreseen(labels=(first,), without=Without.BUDGET, size=size)
+            case budget.Nothing(size=size):
+                return Foreseen(labels=(), without=Without.BUDGET, size=size)
+            case never:
+                assert_never(never)
+
+    def _choice(self, origin: Origin, server: str) -> profile.Choice:
+        seen = self._seen.get(server, _NOTHING)
+        return profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray)
+
+    def _room(
+        self, held: Held, form: Profile, labels: Labels, unsigned: int, limit: int
+    ) -> budget.Plan:
+        cost = self._cost(held, form)
+        return budget.plan(unsigned, cost.first, cost.second if labels is Labels.BOTH else 0, limit)
 
     def _look(self, now: float) -> Held:
         held = self._keys.current(now)
