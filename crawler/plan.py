@@ -49,6 +49,8 @@ class Known(Struct, frozen=True, kw_only=True):
     robots: str  # the URL of its robots.txt
     foresee: Callable[[FetchTask], Foreseen]  # what a request would carry
     resting: tuple[Page, ...] = ()  # pages that are known and not due
+    rhythm: str = ""  # how often it is due; nothing where each run asks
+    turn: float = 0.0  # when its next refresh is due
 
     @property
     def barred(self) -> str | None:
@@ -241,6 +243,12 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> Explai
     origin, copy = known.origin, known.copy
     obstacles: list[str] = []
     words = {"origin": f"{origin.name}, {origin.url}"}
+    later: list[str] = []  # what `--all` passes over
+    if known.rhythm:
+        turn = f"not before {moments.written(known.turn)}" if known.turn > now else "due now"
+        words["turn"] = f"{known.rhythm}; {turn}"
+        if known.turn > now:
+            later.append(f"its origin's turn is {turn}")
     if known.barred is not None:
         words["address"] = known.barred
         obstacles.append("its address is not asked")
@@ -289,11 +297,12 @@ def explained(known: Known, url: str, asked: Asked | None, now: float) -> Explai
             last, rest = f"asked {seen}, answered {asked.status}", f"fresh until {due}"
         if asked.due > now:
             words["page"] = f"{last}; {rest}"
-            if not obstacles:
-                obstacles.append(f"{rest}; --all asks all the same")
+            later.append(rest)
         else:
             words["page"] = f"{last}; due since {due}"
     words["signatures"] = signatures
+    if later and not obstacles:
+        obstacles.append(f"{'; '.join(later)}; --all asks all the same")
     return Explained(url=url, obstacles=tuple(obstacles), words=words)
 
 

@@ -26,7 +26,7 @@ from crawler.plan import Explained, Known, Planned
 from crawler.polite import pace, target
 from crawler.polite.frontier import Claim, FetchTask
 from crawler.run import seen
-from crawler.schedule import due, selected
+from crawler.schedule import due, rhythm, selected
 from crawler.settings import Follow, Origin, Settings
 from crawler.watch import moments
 from crawler.world import Clock, followed_again
@@ -90,6 +90,7 @@ class _Outlook:
         )
 
     async def known(self, origin: Origin, *, everything: bool) -> Known:
+        turn = due(origin, self.store.refresh(origin.name), self.now)  # before there is a new one
         opened = await self.store.open(origin, self.now)
         claim = Claim(
             origin=origin.name,
@@ -108,6 +109,8 @@ class _Outlook:
             robots=f"{target.origin_key(origin.url)}/robots.txt",
             resting=tuple(page for page in every.pages if page not in supply.pages),
             foresee=self._foresight(origin),
+            rhythm=rhythm(origin),
+            turn=turn,
         )
 
     def _foresight(self, origin: Origin) -> Callable[[FetchTask], Foreseen]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from imagined import PRODUCT, origin
+from msgspec.structs import replace
 
 from crawler import plan
 from crawler.events import Why, Without
@@ -27,6 +28,7 @@ TIGHT = Foreseen(labels=("sig1",), without=Without.BUDGET, size=800)
 NO_ROOM = Foreseen(labels=(), without=Without.BUDGET, size=900)
 REFUSED = f"refused by {ROBOTS} line 2"
 GROUP = "(group `User-agent: *`, line 1)"
+LATER = "not before 2026-11-01 07:00 UTC"
 NOT_EVEN_FIRST = "not even sig1 fits into header_limit"
 SPENT = "a refresh asks for 3 pages; the rest waits for the next one"
 
@@ -427,6 +429,40 @@ EXPLAINED: dict[str, tuple[Known, str, Asked | None, str, str]] = {
         "pace: parked connect, not before 2026-11-01 07:00 UTC",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("turn", "path", "due", "verdict", "word"),
+    [
+        (NOW, "a", NOW, "yes, it may be asked", "every 6h; due now"),
+        (
+            NOW + HOUR,
+            "a",
+            NOW,
+            f"no: its origin's turn is {LATER}; --all asks all the same",
+            f"every 6h; {LATER}",
+        ),
+        (
+            NOW + HOUR,
+            "a",
+            NOW + HOUR,
+            f"no: its origin's turn is {LATER}; fresh until 2026-11-01 07:00 UTC; "
+            "--all asks all the same",
+            f"every 6h; {LATER}",
+        ),
+        (NOW + HOUR, "private", NOW, "no: robots.txt refuses it", f"every 6h; {LATER}"),
+    ],
+    ids=["it has come", "it lies ahead", "the page is fresh too", "it would not help"],
+)
+def test_a_url_is_explained_with_its_origins_turn(
+    turn: float, path: str, due: float, verdict: str, word: str
+) -> None:
+    before = replace(known(copy=FRESH_COPY), rhythm="every 6h", turn=turn)
+
+    found = plan.explained(before, HOME + path, asked(due), NOW)
+
+    assert found.lines()[0] == f"{HOME}{path}: {verdict}"
+    assert found.words["turn"] == word
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,22 @@ def test_an_origin_that_is_not_due_is_said_and_all_asks_it_all_the_same(
     assert len(planned(them, "--all")) == 4
 
 
+def test_a_url_of_an_origin_whose_turn_lies_ahead_is_explained_with_it(
+    tmp_path: Path, server: CapturingServer
+) -> None:
+    them = operator(tmp_path, server, every="6h")
+    before = them.crawl("explain", server.url("/a")).answer
+    them.crawl("--once")
+    (found,) = planned(them)
+
+    told = them.crawl("explain", server.url("/a")).answer
+
+    assert "turn: every 6h; due now\n" in before
+    turn = found["detail"]
+    assert f"turn: every 6h; {turn}\n" in told
+    assert f"no: its origin's turn is {turn}; --all asks all the same\n" in told
+
+
 def test_people_read_moments_to_the_second(tmp_path: Path, server: CapturingServer) -> None:
     them = operator(tmp_path, server)
     them.crawl("--once")
