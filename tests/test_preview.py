@@ -169,10 +169,11 @@ def test_what_it_foretells_is_what_the_crawl_then_asks(
     assert [server.url(request.target) for request in server.requests] == foretold
 
 
+@pytest.mark.parametrize(("sig2", "without"), [("watch", None), ("never", "setting")])
 def test_the_heads_that_it_foretells_are_those_that_are_sent(
-    tmp_path: Path, server: CapturingServer
+    sig2: str, without: str | None, tmp_path: Path, server: CapturingServer
 ) -> None:
-    them = operator(tmp_path, server, cookie="a=b")
+    them = operator(tmp_path, server, cookie="a=b", sig2=sig2)
     first = planned(them)
     them.crawl("--once")
     heads = [len(request.head) for request in server.requests]
@@ -185,6 +186,7 @@ def test_the_heads_that_it_foretells_are_those_that_are_sent(
     assert [one["header_bytes"] for one in asked] == heads
     assert [one["header_bytes"] for one in again] == [len(one.head) for one in server.requests]
     assert {one["detail"] for one in again} == {"conditional"}
+    assert {one["without"] for one in (*first, *again)} == {without}
 
 
 def test_what_an_origins_header_limit_leaves_out_is_foretold(
