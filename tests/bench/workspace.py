@@ -26,21 +26,26 @@ AT_ONCE: Mapping[str, Value] = {
 }
 
 
+def memory() -> Path | None:
+    """A folder in memory, where the system has one."""
+    folder = Path("/dev/shm")  # noqa: S108
+    return folder if os.access(folder, os.W_OK) else None
+
+
 @contextmanager
 def workspace(
     origins: Mapping[str, Mapping[str, Value]],
     *,
     politeness: Mapping[str, Value],
     sig2: str = "always",
+    within: Path | None = None,
 ) -> Iterator[Path]:
     """Give the path of a crawler.toml with keys beside it and no state yet.
 
-    `origins` maps each origin's URL to its settings. The folder is in memory where the system has
-    one like that: for minutes after files were deleted, ext4 passes over each inode that was freed,
-    one by one, and a new file then costs 300 µs where it costs 50, whoever deleted them.
+    `origins` maps each origin's URL to its settings. All of it is `within` that folder, or where
+    the system keeps what is temporary.
     """
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
-    with tempfile.TemporaryDirectory(prefix="callingcard-bench-", dir=memory) as name:
+    with tempfile.TemporaryDirectory(prefix="callingcard-bench-", dir=within) as name:
         config = Path(name, "crawler.toml")
         signatures = {"sig2": sig2}
         config.write_text(
