@@ -1,109 +1,44 @@
-"""The `crawl` command. Every module behind it is loaded only by the command that needs it."""
+"""The `crawl` command itself: a refresh, and what an operator asks of it."""
 
 import gc
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from enum import StrEnum
 from errno import EPIPE
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from crawler import streams
+from crawler.cli import keys, publishing
+from crawler.cli.shell import Command, ConfigOption, Format, Group, OriginOption, complain, told
 
 EPILOG = (
     "Exit codes: 0 fine, 1 our error, 2 usage, 3 the operator's attention is needed, "
     "4 another run is active; 130 and 143: stopped by SIGINT or SIGTERM."
 )
 
-ANOTHER_RUN = 4
 _WRITTEN_AS = {"everything": "all", "form": "format"}  # parameters that are not called like it
-
-
-class _Command(TyperCommand):
-    """A command whose help shows a flag as it is written, without `<bool>` beside it."""
-
-    def get_params(self, ctx: Any) -> list[Any]:  # typer keeps their types to itself
-        return _bare(super().get_params(ctx))
-
-
-class _Group(TyperGroup):
-    """The same of commands."""
-
-    def get_params(self, ctx: Any) -> list[Any]:  # typer keeps their types to itself
-        return _bare(super().get_params(ctx))
-
-
-def _bare(parameters: list[Any]) -> list[Any]:
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-    return parameters
-
 
 app = typer.Typer(
     name="crawl",
-    cls=_Group,
+    cls=Group,
     help="A polite crawler that signs each request twice and watches what that costs.",
     epilog=EPILOG,
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-keys_app = typer.Typer(
-    name="keys", cls=_Group, help="The keys that sign our requests.", no_args_is_help=True
-)
-app.add_typer(keys_app)
-
-
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
+app.add_typer(keys.app)
 
 
 class ReportFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
-
-
-def _origins(context: typer.Context, incomplete: str) -> list[str]:
-    """The configured origins whose names begin so; none where the configuration has a mistake."""
-    from crawler import command
-    from crawler.problems import Problem
-
-    config = context.params.get("config")
-    try:
-        settings = command.configured(Path(config) if config else None)
-    except Problem:
-        return []
-    return [one.name for one in settings.origins if one.name.startswith(incomplete)]
-
-
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        "-c",
-        metavar="FILE",
-        help="By default ./crawler.toml, else the one in ~/.config/callingcard.",
-    ),
-]
-OriginOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--origin",
-        "-o",
-        metavar="NAME",
-        help="Only this origin; may be repeated.",
-        autocompletion=_origins,
-    ),
-]
 
 
 def main() -> None:
@@ -139,31 +74,6 @@ def _give_up_writing(error: OSError) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error.errno != EPIPE:
         complain(f"{error.filename or 'the answer'} cannot be written: {error.strerror}")
-
-
-@contextmanager
-def told(*, quiet: bool = False) -> Iterator[None]:
-    """Turn what an operator can mend into two lines on stderr and an exit code.
-
-    With --quiet an active run is none of them: cron would mail whenever one takes its time.
-    """
-    try:
-        yield
-    except Exception as error:
-        from crawler.problems import Problem
-
-        if not isinstance(error, Problem):
-            raise
-        if not (quiet and error.code == ANOTHER_RUN):
-            complain(str(error), error.hint)
-        raise typer.Exit(error.code) from None
-
-
-def complain(problem: str, hint: str | None = None) -> None:
-    """Say what is wrong and what to try, on stderr."""
-    typer.echo(f"crawl: error: {problem}", err=True)
-    if hint:
-        typer.echo(f"crawl: hint: {hint}", err=True)
 
 
 def _version(asked: bool) -> None:
@@ -223,18 +133,19 @@ def crawl(
     if state is not None and not demo:
         complain("--state goes with --demo", "crawler.toml names the state: [state] directory")
         raise typer.Exit(2)
-    from crawler import command
+    from crawler.commands import refreshing
+    from crawler.commands.shared import configured
 
     with told(quiet=quiet):
         if demo:
-            code = command.demo(state, form=form, quiet=quiet)
+            code = refreshing.demo(state, form=form, quiet=quiet)
         elif dry_run:
-            code = command.dry_run(
-                command.configured(config), origin or [], everything=everything, form=form
+            code = refreshing.dry_run(
+                configured(config), origin or [], everything=everything, form=form
             )
         else:
-            code = command.once(
-                command.configured(config),
+            code = refreshing.once(
+                configured(config),
                 origin or [],
                 everything=everything,
                 form=form,
@@ -259,28 +170,29 @@ def _is_written(context: typer.Context, name: str) -> bool:
     return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def init(
     folder: Annotated[Path, typer.Argument(help="Where the files go.")] = Path(),
 ) -> None:
     """Write crawler.toml and origins.toml, make keys, and say what to publish where."""
-    from crawler import command
+    from crawler.commands import setup
 
     with told():
-        command.init(folder)
+        setup.init(folder)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def check(config: ConfigOption = None) -> None:
     """Validate both configuration files and the keys."""
-    from crawler import command
+    from crawler.commands import setup
+    from crawler.commands.shared import configured
 
     with told():
-        code = command.check(command.configured(config))
+        code = setup.check(configured(config))
     raise typer.Exit(code)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def report(
     config: ConfigOption = None,
     origin: OriginOption = None,
@@ -297,15 +209,16 @@ def report(
     ] = False,
 ) -> None:
     """Read the log: per origin requests, answers, waits, and what signing cost."""
-    from crawler import command
+    from crawler.commands import reporting
+    from crawler.commands.shared import configured
 
     with told():
-        settings = None if demo else command.configured(config)
-        code = command.report(settings, origin or [], since=since, form=form, quiet=quiet)
+        settings = None if demo else configured(config)
+        code = reporting.report(settings, origin or [], since=since, form=form, quiet=quiet)
     raise typer.Exit(code)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def explain(
     url: Annotated[
         str,
@@ -317,42 +230,12 @@ def explain(
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TEXT,
 ) -> None:
     """Say whether a URL may be asked now, and on whose word."""
-    from crawler import command
+    from crawler.commands import refreshing
+    from crawler.commands.shared import configured
 
     with told():
-        code = command.explain(command.configured(config), url, form)
+        code = refreshing.explain(configured(config), url, form)
     raise typer.Exit(code)
 
 
-@app.command(cls=_Command)
-def serve(
-    config: ConfigOption = None,
-    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
-) -> None:
-    """Publish the key directory, the post-quantum keys and the /bot page."""
-    from crawler import command
-
-    with told():
-        command.serve(command.configured(config), host, port)
-
-
-@keys_app.command("new", cls=_Command)
-def keys_new(config: ConfigOption = None) -> None:
-    """Make an Ed25519 and an ML-DSA key."""
-    from crawler import command
-
-    with told():
-        command.keys_new(command.configured(config))
-
-
-@keys_app.command("list", cls=_Command)
-def keys_list(
-    config: ConfigOption = None,
-    form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TEXT,
-) -> None:
-    """List the keys: identifier, algorithm, standing, file."""
-    from crawler import command
-
-    with told():
-        command.keys_list(command.configured(config), form)
+publishing.add_to(app)

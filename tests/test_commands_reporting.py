@@ -8,7 +8,7 @@ import pytest
 from imagined import origin
 from records import record
 
-from crawler import command
+from crawler.commands import reporting
 from crawler.fetch.journal import Journal
 from crawler.problems import Problem, UsageProblem
 from crawler.settings import Bot, Settings
@@ -29,7 +29,7 @@ def write_log(state: Path, *origins: str) -> None:
 
 
 def report(known: Settings | None, *names: str, since: str | None = None) -> int:
-    return command.report(known, names, since=since, form="json", quiet=False)
+    return reporting.report(known, names, since=since, form="json", quiet=False)
 
 
 def told(printed: str) -> list[dict[str, Any]]:
