@@ -54,3 +54,7 @@ class KeyUnreadable(SigningError):
 
 class KeySetUnreadable(SigningError):
     """A key set that cannot be used as a whole: not JSON, no ``keys``, or too many of them."""
+
+
+class CardUnusable(SigningError):
+    """A Signature Agent Card that nobody would accept: its URLs are not what they must be."""
