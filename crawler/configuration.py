@@ -19,10 +19,12 @@ import msgspec
 from msgspec import Struct
 
 from crawler.polite import target
+from crawler.polite.target import Target
 from crawler.problems import Problem
 from crawler.settings import (
     SECOND_ALGORITHMS,
     Bot,
+    Card,
     Origin,
     Politeness,
     ProfileName,
@@ -33,7 +35,8 @@ from crawler.settings import (
     State,
     quiet_hours,
 )
-from signing import label
+from signing import directory, label
+from signing.profile import SECOND_KEYS_PATH
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
@@ -42,6 +45,16 @@ _SECONDS = ("min_delay", "max_delay", "max_crawl_delay", "max_retry_after", "dea
 _LONGEST = 10 * 365 * 86400  # seconds; longer, a calendar ends before the moment that it leads to
 _LARGEST = 2**53  # the last whole number that every reader of our log can tell from the next
 _TOKEN = re.compile(r"[A-Za-z_-]+")
+_CARD = re.compile(r"/(?:\.well-known/)?[\w~-][\w.~-]*(?:/[\w~-][\w.~-]*)*", re.ASCII)
+_PUBLISHED = (  # by `crawl serve`, and as files by `crawl publish`
+    "/bot",
+    "/bot.html",
+    "/index.html",
+    "/nginx-snippet.conf",
+    "/_headers",
+    SECOND_KEYS_PATH,
+    directory.WELL_KNOWN,
+)
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
 _MISSING = re.compile(r"missing required field `(.+?)`")
 _TYPES = re.compile(r"expected `(.+?)`(.*?)(?:, got `(.+?)`)?", re.IGNORECASE)
@@ -88,6 +101,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     bot: Bot
     signatures: Signatures = Signatures()
     publish: Publish = Publish()
+    card: Card = Card()
     politeness: _Manners = _Manners()
     state: State = State()
 
@@ -131,6 +145,7 @@ def load(path: Path) -> Settings:
         bot=main.bot,
         signatures=main.signatures,
         publish=main.publish,
+        card=main.card,
         state=main.state,
         origins=origins,
     )
@@ -343,6 +358,7 @@ def _check_main(main: _File, place: str) -> None:
         label.Second(label=second.label, algorithm=second.algorithm, tag=second.tag, alg=second.alg)
     except ValueError as error:
         raise SettingsError(f"{place}: signatures.second", str(error)) from error
+    _check_card(main, place)
     for name, text in (
         ("signatures.keys", main.signatures.keys),
         ("state.directory", main.state.directory),
@@ -354,6 +370,29 @@ def _check_main(main: _File, place: str) -> None:
                 "name one, relative to this file or from the root",
             )
     _check_politeness(main.politeness, f"{place}: politeness")
+
+
+def _check_card(main: _File, place: str) -> None:
+    path, ips = main.publish.card, main.card.ips_uri
+    if not _CARD.fullmatch(path):
+        raise SettingsError(
+            f"{place}: publish.card",
+            f"{path!r} is no path that the card can stand at",
+            "letters, digits and - . _ ~ between slashes; no part begins with a dot",
+        )
+    for other in _PUBLISHED:  # one of them may be a file where the other needs a folder
+        if f"{path}/".startswith(f"{other}/") or other.startswith(f"{path}/"):
+            raise SettingsError(
+                f"{place}: publish.card",
+                f"{path!r} is in the way of {other}, which is published, too",
+                _example("card", Publish().card),
+            )
+    if ips and (not ips.startswith("https://") or not isinstance(target.sendable(ips), Target)):
+        raise SettingsError(
+            f"{place}: card.ips_uri",
+            f"{target.shown(ips)!r} is not an https URL",
+            "for example https://bot.example/ips.json",
+        )
 
 
 def _check_politeness(politeness: Politeness, place: str) -> None:

@@ -26,6 +26,7 @@ _SECTIONS: tuple[tuple[str, type[Struct]], ...] = (
     ("signatures", settings.Signatures),
     ("signatures.second", settings.SecondSignature),
     ("publish", settings.Publish),
+    ("card", settings.Card),
     ("politeness", settings.Politeness),
     ("state", settings.State),
     ("origin", settings.Origin),
@@ -228,9 +229,13 @@ def _logged_type(type_: types.Type, named: dict[str, type[Enum]]) -> str:
         case types.DictType():
             return f"names and {_logged_type(type_.value_type, named)}"
         case types.StructType():
-            for field in type_.fields:
-                _logged_type(field.type, named)
-            return f"[{type_.cls.__name__.lower()}] of the settings"
+            fields = [
+                f"`{field.encode_name}` ({_logged_type(field.type, named)})"
+                for field in type_.fields
+            ]
+            if type_.cls is settings.Politeness:
+                return "[politeness] of the settings"
+            return ", ".join(fields)
         case types.UnionType():
             return " or ".join(_logged_type(one, named) for one in type_.types)
         case _:

@@ -101,6 +101,14 @@ class Publish(_Table, frozen=True, kw_only=True):
     card: str = "/.well-known/signature-agent-card"
 
 
+class Card(_Table, frozen=True, kw_only=True):
+    """What the Signature Agent Card says beside what [bot] and [politeness] say already."""
+
+    purpose: str = ""
+    targeted_content: str = ""
+    ips_uri: str = ""
+
+
 class Politeness(Struct, frozen=True, kw_only=True):
     """How an origin is treated; durations in seconds, sizes in bytes.
 
@@ -170,6 +178,7 @@ class Settings(_Table, frozen=True, kw_only=True):
     bot: Bot
     signatures: Signatures = Signatures()
     publish: Publish = Publish()
+    card: Card = Card()
     state: State = State()
     origins: tuple[Origin, ...] = ()
 

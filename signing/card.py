@@ -1,7 +1,7 @@
 """The Signature Agent Card: what an agent publishes about itself.
 
-By draft-meunier-webbotauth-registry-04 it is an OAuth Client ID Metadata Document with one object more, ``web_bot_auth``. The
-keys are not in it, they stand where ``jwks_uri`` leads.
+By draft-meunier-webbotauth-registry-04 it is an OAuth Client ID Metadata Document with one object
+more, ``web_bot_auth``. The keys are not in it, they stand where ``jwks_uri`` leads.
 """
 
 import re

@@ -140,6 +140,15 @@ def test_mistakes_in_the_main_file_name_place_and_cure(
         ('[politeness]\ntypes = "text/html"', "politeness.types", "a list is expected, not text"),
         ("[signatures]\nskew = 1.5", "signatures.skew", "a whole number is expected, not a number"),
         ('[publish]\ncombined = "no"', "publish.combined", "true or false is expected, not text"),
+        ('[publish]\ncard = "card"', "publish.card", "no path that the card can stand at"),
+        ('[publish]\ncard = "/a/"', "publish.card", "no path"),
+        ('[publish]\ncard = "/a/../b"', "publish.card", "no part begins with a dot"),
+        ('[publish]\ncard = "/kärtchen"', "publish.card", "letters, digits"),
+        ('[publish]\ncard = "/bot"', "publish.card", "in the way of /bot,"),
+        ('[publish]\ncard = "/bot/card"', "publish.card", "in the way of /bot,"),
+        ('[publish]\ncard = "/index.html"', "publish.card", "in the way of /index.html"),
+        ('[card]\nips_uri = "http://bot.example/ips"', "card.ips_uri", "not an https URL"),
+        ('[card]\nips_uri = "https://me@bot.example"', "card.ips_uri", "…@bot.example"),
         (
             "[signatures]\nsecond = 2",
             "signatures.second",
@@ -334,3 +343,17 @@ def test_durations_are_seconds_or_have_a_unit(written: object, seconds: float) -
 def test_a_duration_is_shown_as_it_may_be_written(seconds: float, written: str) -> None:
     assert configuration.written(seconds) == written
     assert configuration.duration(written) == seconds
+
+
+@pytest.mark.parametrize("path", ["/card", "/.well-known/card.json", "/bots/card-1/~me"])
+def test_the_card_may_stand_at_any_other_path(tmp_path: Path, path: str) -> None:
+    assert load(tmp_path, f'{BOT}[publish]\ncard = "{path}"\n').publish.card == path
+
+
+def test_what_the_card_says_is_read(tmp_path: Path) -> None:
+    lines = '[card]\npurpose = "search"\nips_uri = "https://bot.example/ips.json"\n'
+
+    card = load(tmp_path, f"{BOT}{lines}").card
+
+    assert (card.purpose, card.targeted_content) == ("search", "")
+    assert card.ips_uri == "https://bot.example/ips.json"

@@ -1,4 +1,4 @@
-"""A card says who we are in the names that the draft gives, and leaves out what it does not know."""
+"""A card says who we are by the draft's names, and leaves out what it does not know."""
 
 import json
 
@@ -93,7 +93,7 @@ def test_a_client_id_with_any_path_is_accepted(client_id: str) -> None:
 
 
 def test_keys_and_addresses_are_looked_up_over_https_only() -> None:
-    with pytest.raises(CardUnusable, match="jwks_uri 'http://bot.example/keys' is not https"):
+    with pytest.raises(CardUnusable, match=r"jwks_uri .* is not https"):
         Card(client_id=WHERE, jwks_uri="http://bot.example/keys")
-    with pytest.raises(CardUnusable, match="ips_uri 'ftp://bot.example/ips' is not https"):
+    with pytest.raises(CardUnusable, match=r"ips_uri .* is not https"):
         Card(client_id=WHERE, web_bot_auth=WebBotAuth(ips_uri="ftp://bot.example/ips"))
