@@ -126,6 +126,14 @@ class OriginSettings(_Event, frozen=True, kw_only=True, tag="origin-settings"):
     politeness: Politeness
 
 
+class Place(Struct, frozen=True):
+    """Where a body is kept: a file below `bodies/` in the state, and bytes in it."""
+
+    file: str
+    offset: int
+    size: int
+
+
 class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     """One request left this machine (or was about to), and this is what became of it.
 
@@ -187,6 +195,7 @@ class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     body_bytes: int = 0  # decoded
     wire_bytes: int = 0
     unchanged: bool = False  # 304, or the digest that we knew
+    place: Place | None = None  # where the body is kept, unless it is not
 
     @property
     def left(self) -> bool:

@@ -3,14 +3,14 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 
 from msgspec.structs import replace
 
 from crawler.events import Event, FetchRecord, Kind, Outcome, Skipped, Stage
 from crawler.fetch import links, redaction
-from crawler.fetch.bodies import Bodies
 from crawler.fetch.client import Client, Received
 from crawler.fetch.errors import StateUnusable
 from crawler.fetch.fold import Links
@@ -140,18 +140,27 @@ class RealWorld:
             if page is not None
             else robots_meta.header(received.robots_tags, self._product)
         )
-        if record.digest is not None and not (wishes.noindex or wishes.noarchive):
-            self._keep(self.store.bodies, record.digest, body, record)
+        if not (wishes.noindex or wishes.noarchive):
+            record = self._kept(task, record, body)
         if page is None or not _is_followed(record, origin):
             return Fetched(record=record)
         ours = received.ours
         signed = ours.signed if redaction.quotes(body, ours.signed) else ()
         return Fetched(record=record, links=_own(page, origin, Ours(signed, ours.cookie)))
 
-    def _keep(self, bodies: Bodies, digest: str, body: bytes, record: FetchRecord) -> None:
-        """Keep a body. Where that fails, its request has left all the same: the log must say so."""
+    def _kept(self, task: FetchTask, record: FetchRecord, body: bytes) -> FetchRecord:
+        """The record with the place of the body, which is kept anew where it is another one."""
+        bodies = self.store.bodies
+        if record.unchanged and task.place is not None and bodies.has(task.place):
+            return replace(record, place=task.place)
+        with self._said(record):
+            return replace(record, place=bodies.keep(body))
+
+    @contextmanager
+    def _said(self, record: FetchRecord) -> Iterator[None]:
+        """Where a body cannot be kept its request has left all the same: the log must say so."""
         try:
-            bodies.write(digest, body)
+            yield
         except StateUnusable as error:
             self.log(
                 replace(
@@ -170,7 +179,8 @@ class RealWorld:
     async def _robots(self, record: FetchRecord, body: bytes) -> Fetched:
         """The rules of a robots.txt; a long one is parsed off the loop."""
         assert record.digest is not None  # noqa: S101 - a body that was read has one
-        self._keep(self.store.robots, record.digest, body, record)
+        with self._said(record):
+            self.store.robots.write(record.digest, body)
         if len(body) > robots.LIGHT:
             rules = await asyncio.to_thread(robots.parse, body, self._product)
         else:

@@ -63,8 +63,8 @@ def digest(body: bytes) -> str:
 def page(store: Store, task: FetchTask, links: Sequence[str] = (), **known: object) -> Fetched:
     """A page that was read, whose body consists of its links."""
     body = "\n".join(links).encode()
-    store.bodies.write(digest(body), body)
-    return answered(task, 200, links, digest=digest(body), **known)
+    place = store.bodies.keep(body)
+    return answered(task, 200, links, digest=digest(body), place=place, **known)
 
 
 def robots_txt(store: Store, task: FetchTask, text: str = "") -> Fetched:

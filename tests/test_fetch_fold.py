@@ -18,6 +18,7 @@ from crawler.events import (
     Interrupted,
     Kind,
     Outcome,
+    Place,
     RobotsRead,
     Skipped,
     Stage,
@@ -135,12 +136,12 @@ def test_the_folded_pace_is_the_one_that_the_crawl_had(
 
 
 def test_an_answer_leaves_its_page_due_by_the_manners_of_its_time(reader: Reader) -> None:
-    digest = kept(reader)
+    body = kept(reader)
 
-    reader.absorb(durable.settings(ONE), record(at=NOON, etag='"1"', digest=digest))
+    reader.absorb(durable.settings(ONE), record(at=NOON, etag='"1"', **body))
 
     assert reader.page() == Known(
-        page=Page(origin="one", url=HOME, etag='"1"', digest=digest, full_at=NOON + 0.5),
+        page=Page(origin="one", url=HOME, etag='"1"', **body, full_at=NOON + 0.5),
         due=NOON + 0.5 + MANNERS.min_interval,
         seen=NOON,
         status=200,
@@ -158,19 +159,19 @@ def test_a_page_that_was_to_be_asked_for_again_is_known_and_still_to_be_asked(
     )
 
 
-def kept(reader: Reader, *links: str) -> str:
+def kept(reader: Reader, *links: str) -> dict[str, Any]:
+    """What a record says of a body that is kept."""
     fetched = durable.page(reader, FetchTask(id="r", origin="one", url=HOME), links)  # type: ignore[arg-type]
-    assert fetched.record.digest is not None
-    return fetched.record.digest
+    return {"digest": fetched.record.digest, "place": fetched.record.place}
 
 
 def test_links_are_read_again_from_the_body_that_was_kept(reader: Reader) -> None:
-    digest = kept(reader, f"{HOME}a", f"{HOME}b")
+    body = kept(reader, f"{HOME}a", f"{HOME}b")
 
     reader.absorb(
         durable.settings(ONE),
-        record(at=NOON, digest=digest, depth=1),
-        record(id="r-0-2", at=NOON + 9.0, digest=digest, depth=1),
+        record(at=NOON, **body, depth=1),
+        record(id="r-0-2", at=NOON + 9.0, **body, depth=1),
     )
 
     found = [reader.page(f"{HOME}{name}") for name in "ab"]
@@ -190,7 +191,7 @@ def test_links_are_read_again_from_the_body_that_was_kept(reader: Reader) -> Non
 def test_no_links_are_found_where_the_crawl_found_none(
     reader: Reader, settings: Any, answer: dict[str, Any]
 ) -> None:
-    known = {"digest": kept(reader, f"{HOME}a"), "depth": 0, **answer}
+    known = {**kept(reader, f"{HOME}a"), "depth": 0, **answer}
 
     reader.absorb(durable.settings(settings), record(at=NOON, **known))
 
@@ -201,14 +202,15 @@ def test_a_page_whose_links_are_lost_with_its_body_is_read_in_full_the_next_time
     reader: Reader,
 ) -> None:
     validators = {"etag": '"1"', "last_modified": "Fri, 04 Oct 2024 10:00:00 GMT"}
-    lost = record(at=NOON, digest="5e" * 32, **validators)
+    gone = {"digest": "5e" * 32, "place": Place("000001", 0, 9)}
+    lost = record(at=NOON, **gone, **validators)
     leaf = record(id="r-0-2", at=NOON, url=f"{HOME}leaf", digest="5e" * 32, depth=2, **validators)
 
     reader.absorb(durable.settings(ONE), lost, leaf)
 
     page, other = reader.page(), reader.page(f"{HOME}leaf")
     assert page is not None
-    assert (page.page.etag, page.page.last_modified) == (None, None)
+    assert (page.page.etag, page.page.last_modified, page.page.place) == (None, None, None)
     assert page.due == NOON + 0.5 + max(MANNERS.min_interval, 0.1 * 7_200.0)
     assert other is not None
     assert other.page.etag == '"1"'

@@ -72,6 +72,7 @@ HARM = {
     "cut in the middle": (cut(60_000), "malformed"),
     "its last byte gone": (cut(-1), "1 bytes are missing"),
     "another program's": (execute("DROP TABLE scopes"), "scopes is missing"),
+    "an earlier version's": (execute("PRAGMA user_version = 1"), "earlier version's (schema 1"),
     "no word of its progress": (execute("DELETE FROM progress"), "how far"),
 }
 

@@ -1,6 +1,6 @@
-"""Which bodies are kept: as files by digest, and none of a page that asks not to be kept."""
+"""Which bodies are kept, and where: none of a page that asks not to be kept."""
 
-from hashlib import sha256
+import shutil
 from pathlib import Path
 from shutil import which
 
@@ -9,7 +9,8 @@ from capture import capturing, respond
 from crawling import Operator
 from scripted import page, site
 
-from crawler.events import Interrupted, Outcome, Stage
+from crawler.events import Interrupted, Kind, Outcome, Stage
+from crawler.fetch.bodies import Bodies
 
 WISH = '<meta name="robots" content="{}">'
 KEPT = ("/plain", "/to-others", "/nofollow")
@@ -26,7 +27,7 @@ PAGES = {
 }
 
 
-def test_a_body_is_kept_under_its_digest_unless_the_page_asks_not_to_be_kept(
+def test_a_body_is_kept_where_its_record_says_unless_the_page_asks_not_to_be_kept(
     tmp_path: Path,
 ) -> None:
     with capturing(site(PAGES)) as server:
@@ -36,16 +37,39 @@ def test_a_body_is_kept_under_its_digest_unless_the_page_asks_not_to_be_kept(
             politeness={"min_delay": 0.0, "delay_factor": 0.0},
         )
         ended = operator.crawl("--once")
-    digests = {record.url.rpartition("/")[2]: record.digest for record in operator.records("one")}
+    records = {f"/{one.url.rpartition('/')[2]}": one for one in operator.records("one")}
+    bodies = Bodies(tmp_path / "operator" / "state" / "bodies")
     kept = {
-        "".join(path.parts[-2:]): path.read_bytes()
-        for path in (tmp_path / "operator" / "state" / "bodies").glob("??/*")
+        name: bodies.read(one.place, str(one.digest))
+        for name, one in records.items()
+        if one.place is not None
     }
 
     assert ended.code == 0
-    assert set(kept) == {digests[name.lstrip("/")] for name in KEPT}
-    assert all(digests[name.lstrip("/")] is not None for name in NOT_KEPT)
-    assert all(sha256(body).hexdigest() == digest for digest, body in kept.items())
+    assert set(kept) == set(KEPT)
+    assert all(records[name].digest is not None for name in NOT_KEPT)
+    assert all(kept.values())
+    assert sum(len(body or b"") for body in kept.values()) == sum(
+        path.stat().st_size for path in bodies.directory.iterdir()
+    )
+
+
+def test_a_body_that_did_not_change_is_kept_once(tmp_path: Path) -> None:
+    with capturing(site({"/": page()})) as server:  # without validators: it is read each time
+        operator = Operator(folder=tmp_path / "operator", origins={"one": {"url": server.url()}})
+        for _ in range(2):
+            operator.crawl("--once", "--all")
+        first, second = [one for one in operator.records() if one.url == server.url()]
+        shutil.rmtree(tmp_path / "operator" / "state" / "bodies")
+        operator.crawl("--once", "--all")
+    third = operator.records()[-1]
+    bodies = Bodies(tmp_path / "operator" / "state" / "bodies")
+
+    assert second.unchanged
+    assert third.unchanged
+    assert first.place == second.place == third.place
+    assert third.place is not None
+    assert bodies.read(third.place, str(third.digest)) is not None
 
 
 @pytest.mark.skipif(which("prlimit") is None, reason="no prlimit: apt-get install util-linux")
@@ -63,7 +87,8 @@ def test_a_request_whose_body_finds_no_room_stands_in_the_log(tmp_path: Path, ta
 
     assert (ended.code, ended.warnings("make room") != []) == (1, True)
     assert (failed.outcome, failed.stage, failed.status) == (Outcome.CANCELLED, Stage.DISK, 200)
-    assert failed.detail == f"a body of {limit + 1} bytes cannot be kept: File too large"
+    what = "robots.txt" if failed.kind is Kind.ROBOTS else "body"
+    assert failed.detail == f"a {what} of {limit + 1} bytes cannot be kept: File too large"
     assert (failed.digest, failed.etag) == (None, None)
     assert again == 0
     assert operator.logged(Interrupted) == []

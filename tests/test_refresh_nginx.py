@@ -13,6 +13,7 @@ from crawling import Ended, Operator
 from servers import Access
 
 from crawler.events import FetchRecord, Kind, Outcome, RobotsRead, Skipped, Why
+from crawler.fetch.bodies import Bodies
 
 pytestmark = servers.needs_nginx
 
@@ -91,8 +92,12 @@ def test_the_first_one_reads_robots_txt_and_then_every_page_once(refreshed: Refr
 
 
 def test_the_bodies_that_it_keeps_are_the_files(refreshed: Refreshed) -> None:
-    folder = refreshed.operator.folder / "state/bodies"
-    kept = {path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    bodies = Bodies(refreshed.operator.folder / "state/bodies")
+    kept = {
+        bodies.read(one.place, str(one.digest))
+        for one in refreshed.first.records
+        if one.place is not None
+    }
 
     assert kept == set(refreshed.site) - {website.files(PAGES)[website.FORBIDDEN]}
 

@@ -32,7 +32,9 @@ _FOUND = (
 _DEEPER = "UPDATE pages SET depth = 1 WHERE origin = ? AND key = ? AND depth = 0"
 _ALL_DEEPER = "UPDATE pages SET depth = 1 WHERE origin = ? AND depth = 0"
 _SET = "UPDATE pages SET due = ?, seen = ?"
-_READ = f"{_SET}, status = ?, etag = ?, last_modified = ?, digest = ?, full_at = ? WHERE "
+_READ = (
+    f"{_SET}, status = ?, etag = ?, last_modified = ?, digest = ?, full_at = ?, place = ? WHERE "
+)
 _CONFIRMED = (
     f"{_SET}, status = ?, "
     "etag = coalesce(?, etag), last_modified = coalesce(?, last_modified) WHERE "
@@ -235,7 +237,8 @@ class Batch:
         elif has_body(record):
             change = _READ
             ended = record.at + record.elapsed
-            values = (*values, record.etag, record.last_modified, record.digest, ended)
+            place = None if record.place is None else _json.encode(record.place)
+            values = (*values, record.etag, record.last_modified, record.digest, ended, place)
         if page is None:
             self.find((Page(origin=record.origin, url=record.url, depth=record.depth),))
         self._change(change, values, page, record.origin, record.url)

@@ -110,7 +110,7 @@ class Fold:
         if links is not None:
             return lesson
         # what it pointed to is lost: without validators it is read in full at its next turn
-        unconfirmed = replace(record, etag=None, last_modified=None)
+        unconfirmed = replace(record, etag=None, last_modified=None, place=None)
         return replace(lesson, fetched=Fetched(record=unconfirmed))
 
     def _links_of(self, record: FetchRecord, origin: Origin) -> tuple[str, ...] | None:
@@ -121,7 +121,9 @@ class Fold:
         mark = hash((record.url, record.digest))
         if mark in self._read:
             return ()
-        body = self._past.bodies.read(record.digest)
+        body = None
+        if record.place is not None:
+            body = self._past.bodies.read(record.place, record.digest)
         if body is None:
             return None
         self._read.add(mark)

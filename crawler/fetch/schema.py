@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from crawler.fetch.errors import StateDamaged, StateUnusable
 
-VERSION = 1
+VERSION = 2
 SIDES = ("-wal", "-shm")  # the files that SQLite keeps beside a database
 SMALL = 8 << 20  # bytes; up to here a whole check takes some milliseconds at each start
 
@@ -34,7 +34,8 @@ _TABLES = {
         url TEXT,                   -- as it is sent, where that is not the key
         depth INTEGER NOT NULL,
         due REAL, seen REAL,        -- NULL: never asked
-        status INTEGER, etag TEXT, last_modified TEXT, digest TEXT, full_at REAL
+        status INTEGER, etag TEXT, last_modified TEXT, digest TEXT, full_at REAL,
+        place BLOB                  -- events.Place as JSON, where the body is kept
     )""",
     "scopes": """(
         scope TEXT PRIMARY KEY,
@@ -200,6 +201,8 @@ def _contradiction(database: sqlite3.Connection, path: Path) -> str | None:
             f"was written by a later version (schema {version}, this one knows {VERSION})",
             "use that version, or another state directory",
         )
+    if version < VERSION:
+        return f"it is an earlier version's (schema {version}, this one writes {VERSION})"
     names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     if missing := [name for name in (*_TABLES, *_INDEXES) if name not in names]:
         return f"{missing[0]} is missing"

@@ -17,6 +17,7 @@ from crawler.events import FetchRecord, Interrupted, StateRebuilt, Why
 from crawler.fetch import logbook, private, rebuild, schema
 from crawler.fetch.batch import Evidence, Origins, Pending, evidence_of
 from crawler.fetch.bodies import Bodies
+from crawler.fetch.copies import Copies
 from crawler.fetch.errors import StateDamaged, StateUnusable
 from crawler.fetch.fold import Fold, Links, Past, robots_url
 from crawler.fetch.journal import Journal
@@ -69,7 +70,7 @@ class Store(Frontier):
     ) -> None:
         self.path = directory / "state.db"
         self.bodies = Bodies(directory / "bodies")
-        self.robots = Bodies(directory / "robots")
+        self.robots = Copies(directory / "robots")
         self.rebuilt: StateRebuilt | None = None  # to be logged by whoever opened this
         self._journal = journal
         self._product = product
@@ -94,7 +95,8 @@ class Store(Frontier):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._view.close()  # first: whoever closes last writes what is in the -wal back
+        self.bodies.close()
+        self._view.close()  # before the writer: whoever closes last writes what is in the -wal back
         await self._writer.close()
 
     def last_moment(self) -> float:

@@ -114,5 +114,6 @@ class Trip:
             digest=ending.digest,
             body_bytes=ending.body_bytes,
             wire_bytes=0 if self.response is None else self.response.content.total_bytes,
+            place=task.place if confirmed else None,
             unchanged=confirmed or (ending.digest is not None and ending.digest == task.digest),
         )

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from crawler.events import Place
 from crawler.fetch import duplicates, schema
 from crawler.fetch.batch import Evidence, Pending
 from crawler.fetch.journal import Position
@@ -14,8 +15,8 @@ from crawler.polite.pace import Pace
 from crawler.settings import Origin
 
 _PAGES = (
-    "SELECT id, coalesce(url, key), depth, etag, last_modified, digest, full_at, due, seen, status "
-    "FROM pages"
+    "SELECT id, coalesce(url, key), depth, etag, last_modified, digest, full_at, due, seen, "
+    "status, place FROM pages"
 )
 _UNASKED = f"{_PAGES} WHERE origin = ? AND due IS NULL AND depth <= ? ORDER BY depth, id LIMIT ?"
 _DUE = (
@@ -32,6 +33,7 @@ _COPY = "SELECT answer, status, at, until, digest, etag, last_modified, good_at 
 _pace = msgspec.json.Decoder(Pace)
 _task = msgspec.json.Decoder(FetchTask)
 _origin = msgspec.json.Decoder(Origin)
+_place = msgspec.json.Decoder(Place)
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -96,7 +98,7 @@ class View:
             rows += self._rows(_DUE, number, claim.due, claim.started, claim.depth, left)
         later = self._rows(_NEXT_DUE, number, claim.due, claim.depth)
         supply = Supply(
-            pages=tuple(_page(claim.origin, row) for row in rows),
+            pages=tuple(self._page(claim.origin, row) for row in rows),
             next_due=later[0][0] if later else None,
         )
         return supply, {row[1]: row[0] for row in rows}
@@ -106,8 +108,8 @@ class View:
         if (number := self._number(origin)) is None:
             return None
         for row in self._rows(_ONE, number, duplicates.key(url)):
-            due, seen, status = row[7:]
-            return Known(page=_page(origin, row), due=due, seen=seen, status=status)
+            due, seen, status = row[7:10]
+            return Known(page=self._page(origin, row), due=due, seen=seen, status=status)
         return None
 
     def copy(self, url: str) -> RobotsCopy | None:
@@ -171,15 +173,19 @@ class View:
         with schema.translated(self._path):
             return self._database.execute(query, values).fetchall()
 
-
-def _page(origin: str, row: tuple[Any, ...]) -> Page:
-    _, url, depth, etag, last_modified, digest, full_at, *_ = row
-    return Page(
-        origin=origin,
-        url=url,
-        depth=depth,
-        etag=etag,
-        last_modified=last_modified,
-        digest=digest,
-        full_at=full_at,
-    )
+    def _page(self, origin: str, row: tuple[Any, ...]) -> Page:
+        _, url, depth, etag, last_modified, digest, full_at, _, _, _, place = row
+        try:
+            kept = None if place is None else _place.decode(place)
+        except msgspec.MsgspecError as error:
+            raise schema.damaged(self._path, f"page {url}: {error}") from error
+        return Page(
+            origin=origin,
+            url=url,
+            depth=depth,
+            etag=etag,
+            last_modified=last_modified,
+            digest=digest,
+            full_at=full_at,
+            place=kept,
+        )

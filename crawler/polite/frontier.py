@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from crawler.events import Arm, FetchRecord, Kind, Why
+from crawler.events import Arm, FetchRecord, Kind, Place, Why
 from crawler.polite.pace import Pace
 from crawler.polite.robots import Rules
 from crawler.settings import Origin
@@ -19,6 +19,7 @@ class Page(Struct, frozen=True, kw_only=True):
     etag: str | None = None
     last_modified: str | None = None
     digest: str | None = None  # sha-256 of the last decoded body
+    place: Place | None = None  # where that is kept
     full_at: float | None = None  # when the body was last read in full
 
 
@@ -39,6 +40,7 @@ class FetchTask(Struct, frozen=True, kw_only=True):
     etag: str | None = None  # validators to send
     last_modified: str | None = None
     digest: str | None = None  # of the body that we have
+    place: Place | None = None  # where that is kept
     robots: str | None = None  # digest of the robots copy that allows it
     crawl_delay: float | None = None
     waited: float = 0.0

@@ -253,6 +253,7 @@ class Itinerary:
             etag=None if full else page.etag,
             last_modified=None if full else page.last_modified,
             digest=page.digest,
+            place=page.place,
         )
 
     def _take(self) -> None:
