@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from hashlib import sha256
@@ -98,31 +98,52 @@ def signature(fields: Fields, label: str) -> bytes:
     return b64decode(text[1:-1], validate=True)
 
 
-def first_by_message_signatures(
-    method: str, url: str, fields: Fields, public: bytes, *, label: str | None = None
-) -> VerifyResult:
-    """Have http-message-signatures verify what is tagged web-bot-auth; raise what it raises.
+def by_message_signatures(
+    method: str,
+    url: str,
+    fields: Fields,
+    public: bytes,
+    *,
+    tag: str | None = None,
+    label: str | None = None,
+) -> list[VerifyResult]:
+    """Have http-message-signatures verify what the tag and the label select; raise what it raises.
 
     Every signature with the tag must verify there, so a label narrows it where two have it.
     """
     key = Ed25519PublicKey.from_public_bytes(public)
     verifier = HTTPMessageVerifier(
         signature_algorithm=ED25519,
-        key_resolver=MappingKeyResolver(public_keys={_keyid(public): key}, private_keys={}),
+        key_resolver=MappingKeyResolver(public_keys={keyid(public): key}, private_keys={}),
     )
     request = SimpleNamespace(method=method, url=url, headers=CIMultiDict(fields))
-    (result,) = verifier.verify(
-        request, max_age=timedelta(minutes=5), expect_tag="web-bot-auth", expect_label=label
+    return verifier.verify(
+        request, max_age=timedelta(minutes=5), expect_tag=tag, expect_label=label
     )
+
+
+def first_by_message_signatures(
+    method: str, url: str, fields: Fields, public: bytes, *, label: str | None = None
+) -> VerifyResult:
+    """Have http-message-signatures verify the one signature that is tagged web-bot-auth."""
+    (result,) = by_message_signatures(method, url, fields, public, tag="web-bot-auth", label=label)
     return result
 
 
-def first_by_botgate(
-    method: str, url: str, fields: Fields, public: bytes, profile: BotgateProfile, folder: Path
+def by_botgate(
+    command: str,
+    method: str,
+    url: str,
+    fields: Fields,
+    keys: Sequence[Mapping[str, object]],
+    profile: BotgateProfile,
+    folder: Path,
 ) -> list[str]:
-    """Have botgate verify a request that carries sig1 alone; give its complaints, worst only.
+    """Have botgate `verify` or `inspect` a request; give its complaints, in its order.
 
-    `folder` is for its files. An empty list means that it verified the signature.
+    `keys` are the JWKs of the signer's key set, `folder` is for its files. No complaint means that
+    every signature was verified, or that `inspect`, which asks for no keys, finds the form right.
+    The policy asks for what the form has: Cloudflare's covers the authority alone.
     """
     parts = urlsplit(url)
     target = url.partition(parts.netloc)[2].partition("#")[0] or "/"
@@ -132,17 +153,18 @@ def first_by_botgate(
     head = "\r\n".join([f"{method} {target} HTTP/1.1", *(f"{n}: {v}" for n, v in sent), "", ""])
     request, jwks, policy = (folder / name for name in ("request.http", "jwks.json", "policy.toml"))
     request.write_bytes(head.encode("latin-1"))
-    jwks.write_text(json.dumps({"keys": [_jwk(public)]}))
-    whole = profile is BotgateProfile.IETF  # Cloudflare's form covers the authority alone
+    jwks.write_text(json.dumps({"keys": keys}))
+    whole = profile is BotgateProfile.IETF
     policy.write_text(
         "[policy]\nrequire_authority = true\n"
         f"require_method = {str(whole).lower()}\nrequire_path = {str(whole).lower()}\n"
         f'query = "{"required" if whole else "ignore"}"\n'
         "max_age_seconds = 300\nmax_lifetime_seconds = 86400\n"
     )
-    command = [str(BOTGATE), "verify", str(request), "--jwks", str(jwks), "--config", str(policy)]
-    command += ["--profile", profile, "--context", url, "--format", "json"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    asked = [str(BOTGATE), command, str(request), "--config", str(policy), "--profile", profile]
+    asked += ["--context", url, "--format", "json"]
+    asked += ["--jwks", str(jwks)] if command == "verify" else []
+    ran = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=30)
     if ran.returncode not in (0, 1):
         return [ran.stderr.strip()]
     report = json.loads(ran.stdout)
@@ -154,10 +176,17 @@ def first_by_botgate(
     complaints += [
         f"{one['label']}: {one['cryptographic_status']}"
         for one in report["signatures"]
-        if one["cryptographic_status"] != "valid"
+        if command == "verify" and one["cryptographic_status"] != "valid"
     ]
     assert bool(complaints) == bool(ran.returncode), ran.stdout
     return complaints if report["signatures"] else ["no signature found"]
+
+
+def first_by_botgate(
+    method: str, url: str, fields: Fields, public: bytes, profile: BotgateProfile, folder: Path
+) -> list[str]:
+    """Have botgate verify a request that carries sig1 alone; give its complaints."""
+    return by_botgate("verify", method, url, fields, [jwk(public)], profile, folder)
 
 
 def second_by_cryptography(
@@ -176,6 +205,19 @@ def second_by_pqcrypto(
     ml_dsa_44.verify(public, base, signature(fields, label))
 
 
+def jwk(public: bytes) -> dict[str, str]:
+    """Write an Ed25519 key as a site finds it in a key set."""
+    x = urlsafe_b64encode(public).rstrip(b"=").decode()
+    return {"kty": "OKP", "crv": "Ed25519", "x": x, "kid": keyid(public), "use": "sig"}
+
+
+def keyid(public: bytes) -> str:
+    """Give the thumbprint: RFC 7638 over the members that RFC 8037, appendix A.3 names."""
+    x = urlsafe_b64encode(public).rstrip(b"=").decode()
+    canonical = f'{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}'
+    return urlsafe_b64encode(sha256(canonical.encode()).digest()).rstrip(b"=").decode()
+
+
 def _value(method: str, url: str, fields: Fields, name: str, key: str | None) -> str:
     parts = urlsplit(url)
     match name:
@@ -191,15 +233,3 @@ def _value(method: str, url: str, fields: Fields, name: str, key: str | None) ->
             return members(field(fields, name))[key]
         case _:
             return field(fields, name)
-
-
-def _jwk(public: bytes) -> dict[str, str]:
-    x = urlsafe_b64encode(public).rstrip(b"=").decode()
-    return {"kty": "OKP", "crv": "Ed25519", "x": x, "kid": _keyid(public), "use": "sig"}
-
-
-def _keyid(public: bytes) -> str:
-    # RFC 7638 over the members that RFC 8037, appendix A.3 names.
-    x = urlsafe_b64encode(public).rstrip(b"=").decode()
-    canonical = f'{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}'
-    return urlsafe_b64encode(sha256(canonical.encode()).digest()).rstrip(b"=").decode()
