@@ -47,7 +47,7 @@ def told(
         ),
     )
     keyids = [key.keyid for key in signing]
-    html = page.bot(settings, KEYS, (PQ,), signing=keyids, pq_keys=publish.PQ_KEYS)
+    html = page.bot(settings, KEYS, (PQ,), signing=keyids, pq_keys=publish.PQ_KEYS, card="/card")
     _, _, body = html.partition("<body>")
     return " ".join(unescape(re.sub(r"</?code>|</?strong>", "", body)).split())
 

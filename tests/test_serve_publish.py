@@ -75,7 +75,7 @@ async def test_the_ed25519_set_stands_alone_and_without_private_members(
     assert [key["kid"] for key in found] == [keys[0].keyid]
     assert not {"d", "priv"} & found[0].keys()
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert answer.headers["Cache-Control"] == "public, max-age=86400"
+    assert answer.headers["Cache-Control"] == "public, max-age=86400, no-transform"
 
 
 async def test_the_directory_is_signed_for_our_home_whatever_host_was_asked(

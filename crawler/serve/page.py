@@ -37,11 +37,12 @@ def bot(
     *,
     signing: Collection[str],
     pq_keys: str,
+    card: str,
 ) -> str:
     """The page as HTML: who we are, how to slow or stop us, what to verify; works without script.
 
     `classical` and `second` are the published keys, `signing` the identifiers of those that sign
-    now, `pq_keys` the path of the set of `second`.
+    now, `pq_keys` the path of the set of `second`, `card` that of the Signature Agent Card.
     """
     us, label = settings.bot, escape(settings.signatures.second.label)
     product, contact = escape(us.product), escape(us.contact)
@@ -82,6 +83,7 @@ ignored</strong>. If it troubles your server, tell us and we leave it out for yo
 <h2>Keys</h2>
 <table><tr><th>label</th><th>algorithm</th><th>keyid</th><th>use</th><th>key set</th></tr>
 {rows}</table>
+<p>For programs, the same in short: our <a href="{card}">Signature Agent Card</a>.</p>
 </body></html>
 """
 

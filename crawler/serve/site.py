@@ -48,11 +48,14 @@ class PublishedKeys:
         self._look()
         return [key for key, _ in self._kept]
 
-    def documents(self, settings: Settings) -> dict[str, publish.Document]:
-        """What is published with them."""
+    def documents(
+        self, settings: Settings, authority: str | None = None
+    ) -> dict[str, publish.Document]:
+        """What is published with them, at an authority that is by default our home's."""
         self._look()
         signing = [key.keyid for key, standing in self._kept if standing is Standing.SIGNING]
-        return publish.documents(settings, [key.public_key for key, _ in self._kept], signing)
+        keys = [key.public_key for key, _ in self._kept]
+        return publish.documents(settings, keys, signing, authority)
 
     def _look(self) -> None:
         if time.monotonic() - self._looked >= self._look_every:
@@ -85,6 +88,7 @@ async def run(settings: Settings, host: str, port: int) -> None:
         keys.current,
         authority=publish.home_authority(settings),
         wall=time.time,
+        skew=settings.signatures.skew,
     )
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
