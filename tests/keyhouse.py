@@ -1,5 +1,6 @@
 """Somebody's home on loopback, over https, where key sets are published well or badly."""
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -84,6 +85,13 @@ class House:
     answer: Answer
     port: int = 0
     asked: list[str] = field(default_factory=list)
+    rung: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def reached(self, times: int) -> None:
+        """Wait until so many requests have come."""
+        while len(self.asked) < times:
+            self.rung.clear()
+            await self.rung.wait()
 
     def url(self, path: str = "", name: str = "bot") -> str:
         return f"https://{name}.localhost:{self.port}{path}"
@@ -97,6 +105,7 @@ async def opened(answer: Answer) -> AsyncIterator[House]:
     async def door(request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request, web.Request)
         house.asked.append(request.path_qs)
+        house.rung.set()
         return await house.answer(request)
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

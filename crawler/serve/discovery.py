@@ -1,0 +1,162 @@
+"""Finds the keys that a request names, and judges the request by them.
+
+`signing.verifier` is pure and looks keys up at once. So a request is judged by the sets that are at
+hand first; for most requests that is all. Only where a label has passed everything that costs
+nothing does its set have to be read, and the request is judged again when it has been. Whoever
+waits for the same set waits for one and the same fetch.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import urlsplit
+
+from crawler.serve.allowance import Allowance
+from crawler.serve.reader import NoKeySet, Reader
+from crawler.serve.shelf import Shelf
+from signing import verifier
+from signing.directory import WELL_KNOWN, KeySet
+from signing.keys import PublicKey
+from signing.message import Message
+from signing.verifier import Policy, Reason, ReplayKey, Seen, Verification
+
+IN_FLIGHT: Final = 8
+WAITING: Final = 64  # fetches, beside those; more are refused at once
+PER_REQUEST: Final = 4  # sets that one request may cause to be read
+_CROWDED: Final = 1.0  # seconds that a refusal of our own is believed
+
+
+@lru_cache(maxsize=1024)
+def location(agent: str) -> str:
+    """The URL of the key set that a Signature-Agent value names: a bare origin implies the path."""
+    url = urlsplit(agent)
+    bare = url.path in ("", "/") and not url.query
+    return f"{origin(agent)}{WELL_KNOWN}" if bare else agent
+
+
+@lru_cache(maxsize=1024)
+def origin(agent: str) -> str:
+    """The origin of a Signature-Agent value: scheme, host, and the port where it has one."""
+    url = urlsplit(agent)
+    return f"{url.scheme}://{url.netloc.lower().removesuffix(':443')}"
+
+
+class Directories:
+    """Other people's key sets, read when they are asked for and kept for a while.
+
+    `pinned` are the sets of origins whose keys are known already: for those nothing is read.
+    `told` hears of each fetch that came to nothing, with the URL and why. `now` is a steady clock.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        pinned: Mapping[str, KeySet] = MappingProxyType({}),
+        told: Callable[[str, str], None] = lambda _url, _why: None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.fetches = 0
+        self._reader = reader
+        self._pinned = pinned
+        self._told = told
+        self._now = now
+        self._shelf = Shelf()
+        self._allowance = Allowance()
+        self._slots = asyncio.Semaphore(IN_FLIGHT)
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    async def close(self) -> None:
+        """End what is under way."""
+        for task in list(self._under_way.values()):
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await self._reader.close()
+
+    def known(self, agent: str, keyid: str) -> PublicKey | Reason | None:
+        """The key, why there is none, or None where `ask` has to find out."""
+        if self._pinned and (keys := self._pinned.get(origin(agent))) is not None:
+            return keys.find(keyid) or Reason.UNKNOWN_KEY
+        return self._shelf.look(location(agent), keyid, self._now())
+
+    async def ask(self, agent: str) -> None:
+        """Read the set that a Signature-Agent value names, or wait for whoever does already."""
+        url = location(agent)
+        if (task := self._under_way.get(url)) is None:
+            if not self._may_ask(url):
+                self._shelf.fail(url, Reason.DIRECTORY_UNAVAILABLE, self._now(), _CROWDED)
+                self._told(url, "too many key sets are being read")
+                return
+            task = asyncio.create_task(self._fetch(url))
+            self._under_way[url] = task
+            task.add_done_callback(lambda _: self._under_way.pop(url, None))
+        await asyncio.shield(task)  # one who gives up does not take it from the others
+
+    def _may_ask(self, url: str) -> bool:
+        if len(self._under_way) >= IN_FLIGHT + WAITING:
+            return False
+        host = (urlsplit(url).hostname or "").rstrip(".")
+        takes = self._allowance.takes_again if url in self._shelf else self._allowance.takes
+        return takes(host, self._now())
+
+    async def _fetch(self, url: str) -> None:
+        async with self._slots:
+            self.fetches += 1
+            try:
+                read = await self._reader.read(url)
+            except NoKeySet as problem:
+                self._shelf.fail(url, problem.reason, self._now())
+                self._told(url, str(problem))
+            else:
+                self._shelf.learn(url, read.keys, read.lifetime, self._now())
+
+
+async def verify(
+    message: Message,
+    directories: Directories,
+    policy: Policy,
+    now: float,
+    seen: Seen | None = None,
+    content: bytes = b"",
+) -> Verification:
+    """Judge a request as `signing.verifier.verify` does, by the keys that it names itself.
+
+    Raises only what `seen` raises.
+    """
+    wanted: dict[str, str] = {}  # a Signature-Agent value for each set that has to be read
+
+    def at_hand(agent: str, keyid: str) -> PublicKey | Reason:
+        found = directories.known(agent, keyid)
+        if found is None:
+            wanted.setdefault(location(agent), agent)
+            return Reason.DIRECTORY_UNAVAILABLE
+        return found
+
+    remembered = None if seen is None else _Remembered(seen)
+    verification = verifier.verify(message, at_hand, policy, now, remembered, content)
+    if not wanted:
+        return verification
+    await asyncio.gather(*map(directories.ask, list(wanted.values())[:PER_REQUEST]))
+    again = None if remembered is None else remembered.again
+    return verifier.verify(message, at_hand, policy, now, again, content)
+
+
+class _Remembered:
+    """Asks the replay memory once for each signature, though the request is judged twice."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._answers: dict[ReplayKey, list[bool]] = {}
+
+    def __call__(self, key: ReplayKey, until: int) -> bool:
+        answer = self._seen(key, until)
+        self._answers.setdefault(key, []).append(answer)
+        return answer
+
+    def again(self, key: ReplayKey, until: int) -> bool:
+        """The answer that was given before, in the same order, or a first one."""
+        answers = self._answers.get(key)
+        return answers.pop(0) if answers else self._seen(key, until)

@@ -1,0 +1,391 @@
+"""Requests judged by the keys that they name themselves."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import keyhouse
+import pytest
+from aiohttp import web
+from keyhouse import NOW
+
+from crawler.serve import allowance, discovery, shelf
+from crawler.serve.discovery import Directories
+from crawler.serve.reader import Reader
+from signing import algorithms, directory, keys
+from signing.directory import KeySet
+from signing.keys import PublicKey
+from signing.message import Message
+from signing.profile import Labels, Name
+from signing.signer import Keyring
+from signing.verifier import Outcome, Policy, Reason, ReplayKey, Seen, Verification
+
+FIRST, SECOND = keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_44)
+RING = Keyring(FIRST, SECOND)
+BOTH = (FIRST.public_key, SECOND.public_key)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def looking(
+    now: Callable[[], float] = time.monotonic, told: list[str] | None = None
+) -> AsyncIterator[Directories]:
+    said = told if told is not None else []
+    found = Directories(
+        Reader(keyhouse.reach()),
+        told=lambda url, why: said.append(f"{url}: {why}"),
+        now=now,
+    )
+    try:
+        yield found
+    finally:
+        await found.close()
+
+
+async def judge(
+    message: Message, directories: Directories, at: float = NOW + 1, seen: Seen | None = None
+) -> Verification:
+    return await discovery.verify(message, directories, Policy(), at, seen)
+
+
+def reasons(verification: Verification) -> list[Reason | None]:
+    return [one.reason for one in verification.labels]
+
+
+@pytest.mark.parametrize(
+    ("agent", "url"),
+    [
+        ("https://bot.example", f"https://bot.example{directory.WELL_KNOWN}"),
+        ("https://bot.example/", f"https://bot.example{directory.WELL_KNOWN}"),
+        ("https://Bot.Example:443", f"https://bot.example{directory.WELL_KNOWN}"),
+        ("https://bot.example:8443", f"https://bot.example:8443{directory.WELL_KNOWN}"),
+        ("https://bot.example/keys.json", "https://bot.example/keys.json"),
+        ("https://bot.example/?set=1", "https://bot.example/?set=1"),
+    ],
+)
+def test_a_bare_origin_implies_the_well_known_path(agent: str, url: str) -> None:
+    assert discovery.location(agent) == url
+
+
+@pytest.mark.parametrize("profile", [name for name in Name if name is not Name.AUTO])
+async def test_both_labels_verify_by_what_their_home_publishes(profile: Name) -> None:
+    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url(), profile=profile)
+        verification = await judge(message, directories)
+        again = await judge(message, directories)
+
+    assert reasons(verification) == [None, None]
+    assert again == verification
+    assert len(house.asked) == (1 if profile in (Name.LEGACY, Name.PUBLISHED) else 2)
+
+
+async def test_one_signature_verifies_though_the_set_of_the_other_is_away() -> None:
+    async with keyhouse.opened(keyhouse.published([FIRST.public_key])) as house:
+        well = house.answer
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            if request.path == directory.WELL_KNOWN:
+                return await well(request)
+            return web.Response(status=404)
+
+        house.answer = answer
+        async with looking() as directories:
+            verification = await judge(keyhouse.signed(RING, house.url()), directories)
+
+    assert verification.outcome is Outcome.VERIFIED
+    assert reasons(verification) == [None, Reason.DIRECTORY_UNAVAILABLE]
+
+
+@pytest.mark.parametrize(
+    ("at", "reason"),
+    [
+        pytest.param(NOW + 3600, Reason.EXPIRED, id="expired"),
+        pytest.param(NOW - 60, Reason.CLOCK_AHEAD, id="not yet made"),
+    ],
+)
+async def test_what_fails_without_network_fetches_nothing(at: float, reason: Reason) -> None:
+    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
+        verification = await judge(keyhouse.signed(RING, house.url()), directories, at)
+
+    assert reasons(verification) == [reason, reason]
+    assert house.asked == []
+
+
+async def test_garbage_fetches_nothing() -> None:
+    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
+        good = keyhouse.signed(RING, house.url())
+        spoiled = [
+            (name, value.replace("=:", "=::", 1) if name == "Signature" else value)
+            for name, value in good.fields
+        ]
+        verification = await judge(replace(good, fields=tuple(spoiled)), directories)
+
+    assert verification.outcome is Outcome.INVALID
+    assert house.asked == []
+
+
+async def test_a_thousand_requests_of_one_unknown_agent_cause_one_fetch() -> None:
+    ready = asyncio.Event()
+    well = keyhouse.published([FIRST.public_key])
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await ready.wait()
+        return await well(request)
+
+    async with keyhouse.opened(answer) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        tasks = [asyncio.create_task(judge(message, directories)) for _ in range(1000)]
+        await house.reached(1)
+        ready.set()
+        verifications = await asyncio.gather(*tasks)
+
+    assert {one.outcome for one in verifications} == {Outcome.VERIFIED}
+    assert len(house.asked) == directories.fetches == 1
+
+
+async def test_a_thousand_requests_of_an_agent_without_keys_cause_one_fetch() -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=404)
+
+    async with keyhouse.opened(answer) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        for _ in range(3):
+            verifications = await asyncio.gather(*(judge(message, directories) for _ in range(350)))
+
+    assert {tuple(reasons(one)) for one in verifications} == {(Reason.DIRECTORY_UNAVAILABLE,)}
+    assert len(house.asked) == 1
+
+
+async def test_whoever_gives_up_does_not_take_the_fetch_from_the_others() -> None:
+    ready = asyncio.Event()
+    well = keyhouse.published([FIRST.public_key])
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await ready.wait()
+        return await well(request)
+
+    async with keyhouse.opened(answer) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        hasty, patient = (asyncio.create_task(judge(message, directories)) for _ in range(2))
+        await house.reached(1)
+        hasty.cancel()
+        ready.set()
+        verification = await patient
+
+    assert verification.outcome is Outcome.VERIFIED
+    assert hasty.cancelled()
+    assert len(house.asked) == 1
+
+
+async def test_a_set_that_cannot_be_read_again_goes_on_verifying() -> None:
+    clock = Clock()
+    async with keyhouse.opened(keyhouse.published([FIRST.public_key])) as house:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        async with looking(clock) as directories:
+            await judge(message, directories)
+
+            async def away(_: web.Request) -> web.Response:
+                return web.Response(status=503)
+
+            house.answer = away
+            clock.now = shelf.USUAL + 1
+            during = await judge(message, directories)
+            clock.now += shelf.STALE + shelf.NEGATIVE
+            after = await judge(message, directories)
+
+    assert reasons(during) == [None]
+    assert reasons(after) == [Reason.DIRECTORY_UNAVAILABLE]
+    assert len(house.asked) == 3
+
+
+async def test_a_key_that_its_home_has_dropped_verifies_no_more() -> None:
+    clock = Clock()
+    async with keyhouse.opened(keyhouse.published([FIRST.public_key])) as house:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        async with looking(clock) as directories:
+            before = await judge(message, directories)
+            house.answer = keyhouse.published([])
+            clock.now = shelf.USUAL + 1
+            after = await judge(message, directories)
+
+    assert reasons(before) == [None]
+    assert reasons(after) == [Reason.UNKNOWN_KEY]
+
+
+async def test_a_key_that_its_home_has_added_is_found_after_a_minute() -> None:
+    clock = Clock()
+    async with keyhouse.opened(keyhouse.published([])) as house:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        async with looking(clock) as directories:
+            found = [reasons(await judge(message, directories))]
+            house.answer = keyhouse.published([FIRST.public_key])
+            for moment in (1.0, shelf.RECHECK + 1):
+                clock.now = moment
+                found.append(reasons(await judge(message, directories)))
+
+    assert found == [[Reason.UNKNOWN_KEY], [Reason.UNKNOWN_KEY], [None]]
+
+
+@pytest.mark.parametrize(
+    ("held", "reason"),
+    [
+        pytest.param(
+            replace(FIRST.public_key, not_before=NOW + 60), Reason.UNKNOWN_KEY, id="nbf to come"
+        ),
+        pytest.param(
+            replace(FIRST.public_key, expires=NOW - 60), Reason.UNKNOWN_KEY, id="exp is past"
+        ),
+        pytest.param(
+            keys.generate(algorithms.ED25519).public_key, Reason.UNKNOWN_KEY, id="another key"
+        ),
+    ],
+)
+async def test_a_set_without_a_usable_key_leaves_it_unknown(
+    held: PublicKey, reason: Reason
+) -> None:
+    async with keyhouse.opened(keyhouse.published([held])) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        verification = await judge(message, directories)
+
+    assert reasons(verification) == [reason]
+
+
+async def test_a_key_counts_at_its_own_home_only() -> None:
+    """Anybody may publish anybody's key; a set is looked up by its URL, never by a keyid."""
+    told: list[str] = []
+    async with keyhouse.opened(keyhouse.published([FIRST.public_key])) as house:
+        well = house.answer
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            return await well(request) if "bot." in request.host else web.Response(status=404)
+
+        house.answer = answer
+        async with looking(told=told) as directories:
+            for name, expected in (("bot", None), ("other", Reason.DIRECTORY_UNAVAILABLE)):
+                message = keyhouse.signed(
+                    RING, house.url(name=name), labels=Labels.FIRST, profile=Name.LEGACY
+                )
+                verification = await judge(message, directories)
+
+                assert reasons(verification) == [expected]
+
+    assert told == [f"{house.url(directory.WELL_KNOWN, 'other')}: it answers 404, only 200 counts"]
+
+
+async def test_whoever_invents_urls_is_refused_after_eight_and_keeps_no_set_stale() -> None:
+    clock = Clock()
+    async with keyhouse.opened(keyhouse.published([FIRST.public_key])) as house:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        async with looking(clock) as directories:
+            await judge(message, directories)
+            clock.now = shelf.USUAL + 1
+            for number in range(20):
+                await directories.ask(house.url(f"/invented/{number}"))
+            verification = await judge(message, directories)
+
+    assert reasons(verification) == [None]
+    assert len(house.asked) == 1 + allowance.FETCHES - allowance.RESERVED + 1
+
+
+async def test_eight_sets_are_read_at_once_and_the_rest_waits_its_turn() -> None:
+    under_way, most = 0, 0
+    go = asyncio.Event()
+
+    async def answer(_: web.Request) -> web.Response:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await go.wait()
+        under_way -= 1
+        return web.Response(status=404)
+
+    told: list[str] = []
+    async with keyhouse.opened(answer) as house, looking(told=told) as directories:
+        directories._allowance = allowance.Allowance(fetches=1000)
+        tasks = [
+            asyncio.create_task(directories.ask(house.url(f"/{number}"))) for number in range(100)
+        ]
+        await house.reached(discovery.IN_FLIGHT)
+        refused = [line for line in told if "too many" in line]
+        go.set()
+        await asyncio.gather(*tasks)
+
+    assert most == discovery.IN_FLIGHT
+    assert len(refused) == 100 - discovery.IN_FLIGHT - discovery.WAITING
+    assert len(house.asked) == discovery.IN_FLIGHT + discovery.WAITING
+
+
+async def test_a_request_causes_a_few_fetches_whatever_it_names() -> None:
+    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        fields = {name.lower(): value for name, value in message.fields}
+        many = {
+            name: ", ".join(
+                fields[name]
+                .replace('key="sig1"', f'key="sig{number}"')
+                .replace("sig1=", f"sig{number}=", 1)
+                .replace(house.url(), house.url(f"/{number}"))
+                for number in range(1, 9)
+            )
+            for name in ("signature-agent", "signature-input", "signature")
+        }
+        asked = replace(message, fields=tuple((fields | many).items()))
+        verification = await judge(asked, directories)
+
+    assert len(verification.labels) == 8
+    assert len(house.asked) == discovery.PER_REQUEST
+
+
+async def test_a_request_that_is_judged_twice_is_remembered_once() -> None:
+    asked: list[ReplayKey] = []
+
+    def seen(key: ReplayKey, _until: int) -> bool:
+        asked.append(key)
+        return asked.count(key) > 1
+
+    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
+        await directories.ask(house.url())  # sig1's set is at hand, sig2's is not
+        message = keyhouse.signed(RING, house.url())
+        first = await judge(message, directories, seen=seen)
+        second = await judge(message, directories, seen=seen)
+
+    assert reasons(first) == [None, None]
+    assert reasons(second) == [Reason.REPLAYED, Reason.REPLAYED]
+    assert len(asked) == 4
+
+
+async def test_a_home_whose_keys_are_pinned_is_not_asked() -> None:
+    home = "https://bot.example"
+    directories = Directories(Reader(), pinned={home: KeySet(BOTH)})
+    strange = Keyring(keys.generate(algorithms.ED25519), None)
+
+    verification = await judge(keyhouse.signed(RING, home), directories)
+    other = await judge(keyhouse.signed(strange, home, labels=Labels.FIRST), directories)
+    await directories.close()
+
+    assert reasons(verification) == [None, None]
+    assert reasons(other) == [Reason.UNKNOWN_KEY]
+    assert directories.fetches == 0
+
+
+async def test_what_is_under_way_ends_with_the_directories() -> None:
+    async def answer(_: web.Request) -> web.Response:
+        await asyncio.sleep(60)
+        raise AssertionError("nobody waits so long")
+
+    async with keyhouse.opened(answer) as house:
+        async with looking() as directories:
+            task = asyncio.create_task(directories.ask(house.url()))
+            await house.reached(1)
+        ended = await asyncio.gather(task, return_exceptions=True)
+
+    assert isinstance(ended[0], asyncio.CancelledError)
