@@ -80,7 +80,7 @@ class Secret(bytes):
 class PublicKey:
     """A public key: ``public`` as in its JWK, ``not_before`` and ``expires`` in Unix seconds.
 
-    ``keyid`` is its thumbprint. Raises KeyUnreadable for a wrong length.
+    ``public`` is the members in a row, of RSA in the form of RFC 3110. ``keyid`` is its thumbprint. Raises KeyUnreadable for a wrong length.
     """
 
     algorithm: Algorithm
@@ -90,11 +90,6 @@ class PublicKey:
     keyid: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
-        if len(self.public) != self.algorithm.public_size:
-            raise KeyUnreadable(
-                f"a public key of {self.algorithm.name} has {self.algorithm.public_size} bytes, "
-                f"this one {len(self.public)}"
-            )
         members = jwks.public_members(self.algorithm, self.public)
         object.__setattr__(self, "keyid", jwks.thumbprint(members))
 
@@ -113,16 +108,29 @@ class PublicKey:
 class PrivateKey:
     """A key that signs. ``secret`` is the 32-byte seed (or scalar), the rest follows from it.
 
-    Raises KeyUnreadable for a wrong length.
+    ``not_before`` and ``expires`` are Unix seconds, and stand in ``public_key``. Raises
+    KeyUnreadable for a wrong length.
     """
 
     algorithm: Algorithm
     secret: Secret
     public_key: PublicKey
 
-    def __init__(self, algorithm: Algorithm, secret: bytes) -> None:
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        secret: bytes,
+        *,
+        not_before: int | None = None,
+        expires: int | None = None,
+    ) -> None:
         secret = Secret(secret)  # first, so that no frame from here on shows the bytes
-        public = PublicKey(algorithm=algorithm, public=algorithm.public(secret))
+        public = PublicKey(
+            algorithm=algorithm,
+            public=algorithm.public(secret),
+            not_before=not_before,
+            expires=expires,
+        )
         object.__setattr__(self, "algorithm", algorithm)
         object.__setattr__(self, "secret", secret)
         object.__setattr__(self, "public_key", public)
@@ -146,16 +154,19 @@ class PrivateKey:
         """The thumbprint, which is the ``keyid`` of its signatures."""
         return self.public_key.keyid
 
-    def jwk(self) -> dict[str, str]:
+    def jwk(self) -> dict[str, str | int]:
         """The private JWK for the key file, with its public members. It holds the secret."""
-        members = jwks.public_members(self.algorithm, self.public)
-        secret = {self.algorithm.private_member: jwks.encode(self.secret)}
-        return {**members, "kid": self.keyid, **secret}
+        members = self.public_key.jwk()
+        del members["use"]
+        return {**members, self.algorithm.private_member: jwks.encode(self.secret)}
 
 
-def generate(algorithm: Algorithm) -> PrivateKey:
-    """A new key from the operating system's randomness."""
-    return PrivateKey(algorithm, algorithm.generate())
+def generate(
+    algorithm: Algorithm, *, not_before: int | None = None, expires: int | None = None
+) -> PrivateKey:
+    """A new key from the operating system's randomness, with its moments in Unix seconds."""
+    secret = Secret(algorithm.generate())
+    return PrivateKey(algorithm, secret, not_before=not_before, expires=expires)
 
 
 @lru_cache(maxsize=_EXPANDED_KEPT)
@@ -198,7 +209,7 @@ def read_public(jwk: Mapping[str, object]) -> PublicKey:
 
 
 def read_private(data: bytes) -> PrivateKey:
-    """The key in a private JWK file (OKP, EC, or AKP with the seed as ``priv``).
+    """The key in a private JWK file (OKP, EC, or AKP with the seed as ``priv``), and its moments.
 
     Raises KeyUnreadable if it is malformed, of a wrong length or an unknown type, or if its
     public members or its ``kid`` belong to another key.
@@ -214,7 +225,12 @@ def _read_private(data: bytes) -> PrivateKey | KeyUnreadable:
     try:
         jwk = msgspec.json.decode(data, type=dict[str, object])
         algorithm = jwks.algorithm_of(jwk)
-        key = PrivateKey(algorithm, jwks.decode(jwk, algorithm.private_member))
+        key = PrivateKey(
+            algorithm,
+            jwks.decode(jwk, algorithm.private_member),
+            not_before=jwks.seconds(jwk, "nbf"),
+            expires=jwks.seconds(jwk, "exp"),
+        )
         if jwks.public_bytes(jwk, algorithm) != key.public:
             return KeyUnreadable("the public members of the JWK do not belong to its secret")
         if jwk.get("kid", key.keyid) != key.keyid:
@@ -222,7 +238,7 @@ def _read_private(data: bytes) -> PrivateKey | KeyUnreadable:
     except KeyUnreadable as error:
         return KeyUnreadable(str(error))  # a fresh one: the traceback of this one knows too much
     except AlgorithmUnsupported:  # its message quotes the file, and who knows what stands where
-        known = ", ".join(algorithm.jose[0] for algorithm in TABLE)
+        known = ", ".join(algorithm.jose[0] for algorithm in TABLE if algorithm.signs)
         return KeyUnreadable(f"the JWK's 'kty', 'crv' and 'alg' are none of ours: {known}")
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return KeyUnreadable("not a JWK: one JSON object is wanted")

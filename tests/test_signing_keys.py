@@ -77,6 +77,17 @@ def test_a_private_jwk_has_the_public_members_the_thumbprint_and_the_secret(
 
 
 @EACH
+def test_a_private_key_comes_back_from_its_jwk_with_its_times(algorithm: Algorithm) -> None:
+    key = keys.generate(algorithm, not_before=1_800_000_000, expires=1_900_000_000)
+
+    read = keys.read_private(json.dumps(key.jwk()).encode())
+
+    assert read == key
+    assert (read.public_key.not_before, read.public_key.expires) == (1_800_000_000, 1_900_000_000)
+    assert (key.jwk()["nbf"], key.jwk()["exp"]) == (1_800_000_000, 1_900_000_000)
+
+
+@EACH
 def test_a_public_key_comes_back_from_its_jwk_with_its_times(algorithm: Algorithm) -> None:
     key = PublicKey(
         algorithm=algorithm,
@@ -171,6 +182,7 @@ def test_a_public_key_of_a_wrong_length_cannot_be_made() -> None:
         pytest.param(private_jwk(ED25519, x="A" * 43), "do not belong", id="another's public key"),
         pytest.param(private_jwk(ML_DSA_44, pub="A" * 1750), "do not belong", id="another's pub"),
         pytest.param(private_jwk(ED25519, kid="main"), "must be its thumbprint", id="another kid"),
+        pytest.param(private_jwk(ED25519, exp="2027"), "'exp' is no whole number", id="no moment"),
         pytest.param(
             private_jwk(ED25519, kid=1), "must be its thumbprint", id="a kid that is a number"
         ),
