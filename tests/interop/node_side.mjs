@@ -84,21 +84,27 @@ const verifiers = {
   },
 };
 
-// Each takes a request and a private key, gives the fields of the signed request.
+// Each takes a request, a private key and what to cover, as a list of names with a member's key or
+// null, and gives the fields of the signed request.
 const signers = {
-  async "web-bot-auth"({ method, url, fields, jwk, components, created, expires }) {
+  async "web-bot-auth"({ method, url, fields, jwk, covered, created, expires }) {
     const signer = await webBotAuthCrypto.signerFromJWK(jwk);
-    const added = await webBotAuth.signatureHeaders(new Request(url, { method, headers: fields }), {
+    const message = new Request(url, { method, headers: fields });
+    const added = await webBotAuth.signatureHeaders(message, signer, {
       created: new Date(created * 1000),
       expires: new Date(expires * 1000),
-      components,
+      components: covered.map(([name, member]) =>
+        member === null ? name : { name, parameters: new Map([["key", member]]) },
+      ),
     });
     return [...fields, ...Object.entries(added)];
   },
 
-  async "http-message-sig"({ jwk, components, created, expires, ...request }) {
+  async "http-message-sig"({ jwk, covered, created, expires, ...request }) {
     const added = await httpMessageSig.createSignature(descriptor(request), {
-      components,
+      components: covered.map(([name, member]) =>
+        httpMessageSig.component(name, member === null ? {} : { key: member }),
+      ),
       parameters: { created, expires, keyid: jwk.kid, alg: "ed25519", tag: "web-bot-auth" },
       signer: httpMessageSig.webcrypto.signer(await key(jwk, "sign")),
     });
@@ -109,11 +115,13 @@ const signers = {
     ];
   },
 
-  async "http-message-signatures"({ method, url, fields, jwk, components, created, expires }) {
+  async "http-message-signatures"({ method, url, fields, jwk, covered, created, expires }) {
     const config = {
       key: createSigner(createPrivateKey({ key: jwk, format: "jwk" }), "ed25519", jwk.kid),
       name: "sig1",
-      fields: components,
+      fields: covered.map(([name, member]) =>
+        member === null ? name : `"${name}";key="${member}"`,
+      ),
       params: ["created", "expires", "keyid", "alg", "tag"],
       paramValues: {
         created: new Date(created * 1000),
@@ -127,12 +135,12 @@ const signers = {
 };
 
 async function answer({ verify, sign, ...rest }) {
-  if (sign) return { fields: await signers[sign](rest) };
   try {
+    if (sign) return { fields: await signers[sign](rest) };
     const verified = await verifiers[verify](rest);
-    return verified === true ? { accepted: true } : { accepted: false, why: verified };
+    return verified === true ? { accepted: true } : { why: verified };
   } catch (error) {
-    return { accepted: false, why: error.message };
+    return { why: error.message };
   }
 }
 

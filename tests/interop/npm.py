@@ -8,7 +8,7 @@ import os
 import select
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -43,7 +43,7 @@ class Npm:
         method: str,
         url: str,
         fields: Fields,
-        keys: list[dict[str, str]],
+        keys: Sequence[Mapping[str, object]],
         **options: object,
     ) -> Answer:
         """Have a package judge a request, given the key set of its signer."""
@@ -57,12 +57,14 @@ class Npm:
         method: str,
         url: str,
         fields: Fields,
-        jwk: dict[str, str],
+        jwk: Mapping[str, object],
         **options: object,
     ) -> Fields:
         """Have a package sign a request with an Ed25519 key; give all fields of the result."""
         asked = {"sign": package, "method": method, "url": url, "fields": fields, "jwk": jwk}
-        return self._ask({**asked, **options}).fields
+        answer = self._ask({**asked, **options})
+        assert not answer.why, answer.why
+        return answer.fields
 
     def _ask(self, question: dict[str, object]) -> Answer:
         assert self._process.stdin is not None
@@ -81,7 +83,8 @@ def missing() -> str | None:
     if shutil.which("node") is None:
         return f"no node: apt-get install nodejs npm && {INSTALL}"
     if not (folder() / "node_modules" / "web-bot-auth").is_dir():
-        return f"no npm packages in {folder()}: {INSTALL}"
+        elsewhere = " (and unset INTEROP_NODE)" if "INTEROP_NODE" in os.environ else ""
+        return f"no npm packages in {folder()}: {INSTALL}{elsewhere}"
     return None
 
 

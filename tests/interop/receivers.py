@@ -1,6 +1,6 @@
 """Ways to call the packages that judge a request, under the names that matrix.json has for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -71,9 +71,9 @@ def _npm(npm: Npm, package: str, **options: object) -> Receiver:
     return ask
 
 
-def _key_set(fields: Fields, keyring: Keyring) -> list[dict[str, str]]:
+def _key_set(fields: Fields, keyring: Keyring) -> list[Mapping[str, object]]:
     """The Ed25519 key; where one string is the way to both keys, one set has both."""
     first = verifiers.jwk(keyring.first.public)
     if keyring.second is None or not verifiers.field(fields, "signature-agent").startswith('"'):
         return [first]
-    return [first, {name: str(value) for name, value in keyring.second.public_key.jwk().items()}]
+    return [first, keyring.second.public_key.jwk()]
