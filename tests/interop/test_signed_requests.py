@@ -1,28 +1,27 @@
-"""Verifiers that nobody here wrote accept what we sign, in every profile."""
+"""Verifiers that nobody here wrote accept both parts of what we sign, in every profile.
 
-import secrets
-import time
+Which of them accepts the two together, test_matrix.py asks.
+"""
+
 from pathlib import Path
 
 import pytest
 import verifiers
+from arrangements import AUTHORITY, TARGETS, Fields
+from arrangements import signed as signed_for
 from cryptography.exceptions import InvalidSignature as RefusedByCryptography
 from http_message_signatures import InvalidSignature as RefusedByMessageSignatures
 from pqcrypto import InvalidSignatureError as RefusedByPqcrypto  # type: ignore[import-untyped]
 from verifiers import BotgateProfile
 
-from signing import algorithms, keys, signer
-from signing.message import Message
-from signing.profile import Labels, Name, Profile, Second
+from signing import algorithms, keys
+from signing.profile import Name, Second
 from signing.signer import Keyring
 
-AUTHORITY = "shop.example"
-TARGET = "/caf%C3%A9/a%2Fb;c?q=%7E&u=https://x.example/y&empty="
+TARGET = TARGETS[1]
 URL = f"https://{AUTHORITY}{TARGET}"
-SENT = (("Host", AUTHORITY), ("Accept", "*/*"), ("User-Agent", "ExampleBot/1.0"))
 
 PROFILES = [name for name in Name if name is not Name.AUTO]
-AUTHORITY_ALONE = (Name.LEGACY, Name.PUBLISHED)
 BOTGATE = [
     (Name.BRIDGE, BotgateProfile.IETF),
     (Name.IETF_01, BotgateProfile.IETF),
@@ -37,52 +36,8 @@ def keyring() -> Keyring:
     return Keyring(keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_44))
 
 
-def signed(
-    keyring: Keyring, name: Name, labels: Labels = Labels.BOTH, second: Second | None = None
-) -> list[tuple[str, str]]:
-    """The fields of a request as they would be sent now: these verifiers read the clock."""
-    profile = Profile(name=name, home="https://bot.example", second=second or Second())
-    message = Message(method="GET", scheme="https", authority=AUTHORITY, target=TARGET, fields=SENT)
-    created = int(time.time()) - 3
-    added = signer.sign(message, keyring, profile, created, secrets.token_bytes(64), labels)
-    return [*SENT, *added.fields]
-
-
-@pytest.mark.parametrize("name", PROFILES)
-def test_http_message_signatures_accepts_sig1_beside_sig2(keyring: Keyring, name: Name) -> None:
-    fields = signed(keyring, name)
-    # Where both have the tag it wants both to verify, and has no ML-DSA.
-    label = "sig1" if name is Name.PUBLISHED else None
-
-    result = verifiers.first_by_message_signatures(
-        "GET", URL, fields, keyring.first.public, label=label
-    )
-
-    assert verifiers.labels(fields) == ["sig1", "sig2"]
-    assert result.label == "sig1"
-    assert result.parameters["keyid"] == keyring.first.keyid
-    assert ('"@path"' in result.covered_components) is (name not in AUTHORITY_ALONE)
-
-
-def test_http_message_signatures_refuses_two_labels_with_its_tag(keyring: Keyring) -> None:
-    fields = signed(keyring, Name.PUBLISHED)
-
-    with pytest.raises(RefusedByMessageSignatures, match="Unexpected algorithm"):
-        verifiers.first_by_message_signatures("GET", URL, fields, keyring.first.public)
-
-
-@pytest.mark.parametrize(("name", "profile"), BOTGATE)
-def test_botgate_accepts_sig1_alone(
-    keyring: Keyring, name: Name, profile: BotgateProfile, tmp_path: Path
-) -> None:
-    fields = signed(keyring, name, Labels.FIRST)
-
-    complaints = verifiers.first_by_botgate(
-        "GET", URL, fields, keyring.first.public, profile, tmp_path
-    )
-
-    assert verifiers.labels(fields) == ["sig1"]
-    assert complaints == []
+def signed(keyring: Keyring, name: Name, second: Second | None = None) -> Fields:
+    return signed_for(keyring, name, TARGET, second=second)
 
 
 @pytest.mark.parametrize(("name", "profile"), BOTGATE)
