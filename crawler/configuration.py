@@ -81,6 +81,7 @@ _URL_HINTS = {
     target.Reason.USER_INFO: "take out what stands before the @; it is never sent",
     target.Reason.BAD_NAME: "write the name as its owner registered it, or its xn-- form",
 }
+_WRITES_ONE = "`crawl init` writes one, --config names another"
 _T = TypeVar("_T")
 
 
@@ -151,6 +152,14 @@ def load(path: Path) -> Settings:
     )
 
 
+def document(path: Path, kind: type[_T], missing: str) -> _T:
+    """Another TOML file as a value of `kind`, a Struct; mistakes are said as those of crawler.toml.
+
+    `missing` is what to try where there is no such file. Raises SettingsError.
+    """
+    return _convert(_read(path, missing), kind, path.name)
+
+
 def duration(value: object) -> float:
     """Seconds of a number or of "90s", "5m", "6h", "30d", "2w".
 
@@ -178,13 +187,11 @@ def written(seconds: float) -> str:
     return f"{seconds / _UNITS[unit]:.15g}{unit}"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, missing: str = _WRITES_ONE) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise SettingsError(
-            str(path), "there is no such file", "`crawl init` writes one, --config names another"
-        ) from error
+        raise SettingsError(str(path), "there is no such file", missing) from error
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(str(path), f"cannot be read: {error}") from error
     try:
@@ -240,10 +247,15 @@ def _hint(path: str, kind: type[Any]) -> str | None:
         for inner in (field.type, *get_args(field.type)):
             if isinstance(inner, type) and issubclass(inner, StrEnum):
                 return f"one of {', '.join(inner)}"
-        if not (isinstance(field.type, type) and issubclass(field.type, Struct)):
+        deeper = [
+            inner
+            for inner in (field.type, *get_args(field.type))
+            if isinstance(inner, type) and issubclass(inner, Struct)
+        ]
+        if not deeper:
             name = part.partition("[")[0]
             return _example(name, field.default) or _FIRST.get(name)
-        named = field.type
+        named = deeper[0]
     return None
 
 
