@@ -5,7 +5,7 @@ ask most often. Which sites we read is nobody's business: of their URLs only rob
 """
 
 from collections.abc import Sequence
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 from typing import Final
 
 from crawler.settings import Politeness, Settings
@@ -44,10 +44,10 @@ def card(settings: Settings, authority: str) -> Card:
 def _rates(manners: Sequence[Politeness]) -> str:
     """Requests a second to one origin, in the form that the draft considers; never more."""
     manners = manners or [Politeness()]
-    average = max(one.daily_requests for one in manners) / 86_400
-    pause = min(one.min_delay for one in manners)
+    highest = max(1 / one.min_delay if one.min_delay else inf for one in manners)
+    average = min(max(one.daily_requests for one in manners) / 86_400, highest)
     stated = f"avg={_at_most(average)}rps"
-    return f"{stated};max={_at_most(max(1 / pause, average))}rps" if pause else stated
+    return f"{stated};max={_at_most(highest)}rps" if highest < inf else stated
 
 
 def _at_most(rate: float) -> str:

@@ -23,8 +23,10 @@ _UNITS: Final = (
 _STYLE: Final = """
 :root { color-scheme: light dark }
 body { font: 1rem/1.6 system-ui, sans-serif }
-body { max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
-code, pre { font-size: .9em; overflow-wrap: anywhere }
+body { max-width: 44rem; margin: 3rem auto; padding: 0 1rem; overflow-wrap: break-word }
+code, pre { font-size: .9em }
+code, pre, a { overflow-wrap: anywhere }
+pre { white-space: pre-wrap }
 table { border-collapse: collapse; width: 100% }
 td, th { border-top: 1px solid #8886; padding: .3rem .6rem .3rem 0; text-align: left }
 """
@@ -48,12 +50,8 @@ def bot(
     product, contact = escape(us.product), escape(us.contact)
     rows = "".join(
         f"<tr><td>{name}</td><td>{key.algorithm.name}</td><td><code>{key.keyid}</code></td>"
-        f"<td>{'signs' if key.keyid in signing else 'published'}</td>"
-        f"<td><a href='{path}'>{path}</a></td></tr>"
-        for name, keys, path in (
-            ("sig1", classical, directory.WELL_KNOWN),
-            (label, second, pq_keys),
-        )
+        f"<td>{'signs' if key.keyid in signing else 'published'}</td></tr>"
+        for name, keys in (("sig1", classical), (label, second))
         for key in keys
     )
     purpose = f"<p>{escape(us.purpose)}</p>" if us.purpose else ""
@@ -81,9 +79,11 @@ Disallow: /private/</pre>
 Ed25519 no longer suffices, costs about 3.5 kB of request head, and <strong>may be
 ignored</strong>. If it troubles your server, tell us and we leave it out for you.</p>
 <h2>Keys</h2>
-<table><tr><th>label</th><th>algorithm</th><th>keyid</th><th>use</th><th>key set</th></tr>
+<table><tr><th>label</th><th>algorithm</th><th>keyid</th><th>use</th></tr>
 {rows}</table>
-<p>For programs, the same in short: our <a href="{card}">Signature Agent Card</a>.</p>
+<p>The key sets: <a href="{directory.WELL_KNOWN}">{directory.WELL_KNOWN}</a> for <code>sig1</code>,
+<a href="{pq_keys}">{pq_keys}</a> for <code>{label}</code>. For programs, this page in short: our
+<a href="{card}">Signature Agent Card</a>.</p>
 </body></html>
 """
 
