@@ -11,11 +11,13 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Meta, Struct, field
 
+from signing import algorithms
+
 _QUIET = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?: +(\S+))?")
 
 Seconds = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=0)]
-SECOND_ALGORITHMS = ("ml-dsa-44", "ml-dsa-65", "ml-dsa-87")
+SECOND_ALGORITHMS = tuple(algorithm.name for algorithm in algorithms.POST_QUANTUM)
 
 
 class ProfileName(StrEnum):
@@ -81,9 +83,9 @@ class SecondSignature(_Table, frozen=True, kw_only=True):
     """How sig2 looks on the wire; an empty `alg` sends none."""
 
     label: str = "sig2"
-    algorithm: str = "ml-dsa-44"
+    algorithm: str = algorithms.ML_DSA_44.name
     tag: str = "web-bot-auth-pq"
-    alg: str = "ml-dsa-44"
+    alg: str = algorithms.ML_DSA_44.name
 
 
 class Signatures(_Table, frozen=True, kw_only=True):

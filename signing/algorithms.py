@@ -1,54 +1,44 @@
 """The signature algorithms: one table with their names in HTTP, JOSE and JWK, sizes and functions.
 
-All of them come from `cryptography`. ML-DSA is pure, and its signatures are hedged: two over
-the same message differ, so nobody may compare them. RSA is left out on purpose; no bot that
-we know signs with it.
+Whoever adds or renames one does it here, and nowhere else.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa
-from cryptography.hazmat.primitives.asymmetric.utils import (
-    decode_dss_signature,
-    encode_dss_signature,
-)
+from cryptography.hazmat.primitives.asymmetric import mldsa
 
 from signing.errors import AlgorithmUnsupported, KeyUnreadable
+from signing.schemes import EcdsaP256, Ed25519, MlDsa, RsaPss, Sign, Signs, Verifies
+from signing.sizes import Fixed, Rsa, Sizes
 
-Sign: TypeAlias = Callable[[bytes], bytes]
-
-# SEC 2, section 2.4.2
-_P256_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-
-_MlDsaPrivate: TypeAlias = (
-    mldsa.MLDSA44PrivateKey | mldsa.MLDSA65PrivateKey | mldsa.MLDSA87PrivateKey
-)
-_MlDsaPublic: TypeAlias = mldsa.MLDSA44PublicKey | mldsa.MLDSA65PublicKey | mldsa.MLDSA87PublicKey
-
-
-class _Scheme(Protocol):
-    """What the library does for one algorithm; it says InvalidSignature or ValueError."""
-
-    def generate(self) -> bytes: ...
-    def public(self, secret: bytes) -> bytes: ...
-    def expand(self, secret: bytes) -> Sign: ...
-    def canonical(self, signature: bytes) -> bytes: ...
-    def verify(
-        self, public: bytes, message: bytes, signature: bytes, context: bytes, /
-    ) -> None: ...
+__all__ = [
+    "ECDSA_P256",
+    "ED25519",
+    "ML_DSA_44",
+    "ML_DSA_65",
+    "ML_DSA_87",
+    "POST_QUANTUM",
+    "RSA_PSS_SHA512",
+    "TABLE",
+    "Algorithm",
+    "Sign",
+    "by_curve",
+    "by_jose",
+    "by_name",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Algorithm:
     """One signature algorithm. There is one instance each, so identity is equality.
 
-    Sizes are in bytes. ``public_members`` name the JWK members that hold the public key, in
-    equal parts; ``private_member`` the one that holds the secret (for ML-DSA the seed).
-    ``jose`` lists the names that a JWK's ``alg`` may bear, the one that we write first.
+    ``public_members`` name the JWK members that make up the public key; ``private_member`` the
+    one that holds the secret (for ML-DSA the seed). ``secret_size`` is in bytes, None for an
+    algorithm that is verified only. ``jose`` lists the names that a JWK's ``alg`` may bear, the
+    one that we write first.
     """
 
     name: str
@@ -57,31 +47,63 @@ class Algorithm:
     crv: str | None
     public_members: tuple[str, ...]
     private_member: str
-    public_size: int
-    secret_size: int
-    signature_size: int
+    secret_size: int | None
     contexts: bool
-    _scheme: _Scheme
+    _sizes: Sizes
+    _verifies: Verifies
+    _signs: Signs | None
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
+    @property
+    def signs(self) -> bool:
+        """Whether there are private keys of it here; the others are verified only."""
+        return self._signs is not None
+
     def generate(self) -> bytes:
-        """A new secret from the operating system's randomness."""
-        return self._scheme.generate()
+        """A new secret from the operating system's randomness. Raises AlgorithmUnsupported."""
+        return self._signer().generate()
 
     def public(self, secret: bytes) -> bytes:
-        """The public key of a secret. Raises KeyUnreadable."""
+        """The public key of a secret. Raises KeyUnreadable, AlgorithmUnsupported."""
+        signer = self._signer()
         self._check_secret(secret)
-        return self._scheme.public(secret)
+        return signer.public(secret)
 
     def expand(self, secret: bytes) -> Sign:
-        """The function that signs with this secret, its key expanded once. Raises KeyUnreadable.
+        """The function that signs with this secret, its key expanded once.
 
-        `keys.expanded` remembers it; ask there.
+        `keys.expanded` remembers it; ask there. Raises KeyUnreadable, AlgorithmUnsupported.
         """
+        signer = self._signer()
         self._check_secret(secret)
-        return self._scheme.expand(secret)
+        return signer.expand(secret)
+
+    def signature_size(self, public: bytes) -> int:
+        """The bytes of every signature by this key; RSA's are as long as its modulus.
+
+        Raises KeyUnreadable.
+        """
+        try:
+            return self._sizes.signature(public)
+        except ValueError as error:
+            raise KeyUnreadable(f"a public key of {self.name} {error}") from error
+
+    def split(self, public: bytes) -> dict[str, bytes]:
+        """The JWK members of a public key. Raises KeyUnreadable."""
+        try:
+            return dict(zip(self.public_members, self._sizes.split(public), strict=True))
+        except ValueError as error:
+            raise KeyUnreadable(f"a public key of {self.name} {error}") from error
+
+    def join(self, members: Mapping[str, bytes]) -> bytes:
+        """The public key of its JWK members, which are all there. Raises KeyUnreadable."""
+        parts = tuple(members[name] for name in self.public_members)
+        if (found := self._sizes.fault(parts)) is not None:
+            name, fault = self.public_members[found[0]], found[1]
+            raise KeyUnreadable(f"the JWK's {name!r} {fault} ({self.name})")
+        return self._sizes.join(parts)
 
     def verify(self, public: bytes, message: bytes, signature: bytes, context: bytes = b"") -> bool:
         """Whether the signature is this key's over this message (and context, for ML-DSA).
@@ -91,10 +113,10 @@ class Algorithm:
         """
         if context and not self.contexts:
             raise AlgorithmUnsupported(f"{self.name} takes no context")
-        if len(public) != self.public_size or len(signature) != self.signature_size:
-            return False
         try:
-            self._scheme.verify(public, message, signature, context)
+            if len(signature) != self._sizes.signature(public):
+                return False
+            self._verifies.verify(public, message, signature, context)
         except (InvalidSignature, ValueError):
             return False
         return True
@@ -104,7 +126,12 @@ class Algorithm:
 
         For remembering what was seen. Only ECDSA has two, with s and with the order less s.
         """
-        return self._scheme.canonical(signature)
+        return self._verifies.canonical(signature)
+
+    def _signer(self) -> Signs:
+        if self._signs is None:
+            raise AlgorithmUnsupported(f"{self.name} is verified only, nothing is signed with it")
+        return self._signs
 
     def _check_secret(self, secret: bytes) -> None:
         if len(secret) != self.secret_size:
@@ -113,85 +140,7 @@ class Algorithm:
             )
 
 
-class _Ed25519:
-    def generate(self) -> bytes:
-        return ed25519.Ed25519PrivateKey.generate().private_bytes_raw()
-
-    def public(self, secret: bytes) -> bytes:
-        key = ed25519.Ed25519PrivateKey.from_private_bytes(secret)
-        return key.public_key().public_bytes_raw()
-
-    def expand(self, secret: bytes) -> Sign:
-        return ed25519.Ed25519PrivateKey.from_private_bytes(secret).sign
-
-    def canonical(self, signature: bytes) -> bytes:
-        return signature
-
-    def verify(self, public: bytes, message: bytes, signature: bytes, _: bytes, /) -> None:
-        ed25519.Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
-
-
-@dataclass(frozen=True, slots=True)
-class _MlDsa:
-    private: type[_MlDsaPrivate]
-    open: type[_MlDsaPublic]
-
-    def generate(self) -> bytes:
-        return self.private.generate().private_bytes_raw()
-
-    def public(self, secret: bytes) -> bytes:
-        return self.private.from_seed_bytes(secret).public_key().public_bytes_raw()
-
-    def expand(self, secret: bytes) -> Sign:
-        return self.private.from_seed_bytes(secret).sign
-
-    def canonical(self, signature: bytes) -> bytes:
-        return signature
-
-    def verify(self, public: bytes, message: bytes, signature: bytes, context: bytes, /) -> None:
-        self.open.from_public_bytes(public).verify(signature, message, context)
-
-
-class _EcdsaP256:
-    """r || s instead of DER (RFC 9421, section 3.3.4); the public key is x || y, as in the JWK."""
-
-    _curve: Final = ec.SECP256R1()
-    _hash: Final = ec.ECDSA(hashes.SHA256())
-
-    def generate(self) -> bytes:
-        key = ec.generate_private_key(self._curve)
-        return key.private_numbers().private_value.to_bytes(32)
-
-    def public(self, secret: bytes) -> bytes:
-        numbers = self._private(secret).public_key().public_numbers()
-        return numbers.x.to_bytes(32) + numbers.y.to_bytes(32)
-
-    def expand(self, secret: bytes) -> Sign:
-        key = self._private(secret)
-
-        def sign(message: bytes) -> bytes:
-            r, s = decode_dss_signature(key.sign(message, self._hash))
-            return r.to_bytes(32) + s.to_bytes(32)
-
-        return sign
-
-    def canonical(self, signature: bytes) -> bytes:
-        s = int.from_bytes(signature[32:])
-        return signature[:32] + min(s, _P256_ORDER - s).to_bytes(32)
-
-    def verify(self, public: bytes, message: bytes, signature: bytes, _: bytes, /) -> None:
-        key = ec.EllipticCurvePublicKey.from_encoded_point(self._curve, b"\x04" + public)
-        r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
-        key.verify(encode_dss_signature(r, s), message, self._hash)
-
-    def _private(self, secret: bytes) -> ec.EllipticCurvePrivateKey:
-        try:
-            return ec.derive_private_key(int.from_bytes(secret), self._curve)
-        except ValueError as error:
-            raise KeyUnreadable("the secret is no scalar of P-256") from error
-
-
-def _ml_dsa(name: str, public_size: int, signature_size: int, scheme: _MlDsa) -> Algorithm:
+def _ml_dsa(name: str, sizes: Fixed, scheme: MlDsa) -> Algorithm:
     return Algorithm(
         name=name,
         jose=(name.upper(),),
@@ -199,11 +148,11 @@ def _ml_dsa(name: str, public_size: int, signature_size: int, scheme: _MlDsa) ->
         crv=None,
         public_members=("pub",),
         private_member="priv",
-        public_size=public_size,
         secret_size=32,
-        signature_size=signature_size,
         contexts=True,
-        _scheme=scheme,
+        _sizes=sizes,
+        _verifies=scheme,
+        _signs=scheme,
     )
 
 
@@ -214,20 +163,20 @@ ED25519: Final = Algorithm(
     crv="Ed25519",
     public_members=("x",),
     private_member="d",
-    public_size=32,
     secret_size=32,
-    signature_size=64,
     contexts=False,
-    _scheme=_Ed25519(),
+    _sizes=Fixed(part=32, size=64),
+    _verifies=Ed25519(),
+    _signs=Ed25519(),
 )
 ML_DSA_44: Final = _ml_dsa(
-    "ml-dsa-44", 1312, 2420, _MlDsa(mldsa.MLDSA44PrivateKey, mldsa.MLDSA44PublicKey)
+    "ml-dsa-44", Fixed(1312, 2420), MlDsa(mldsa.MLDSA44PrivateKey, mldsa.MLDSA44PublicKey)
 )
 ML_DSA_65: Final = _ml_dsa(
-    "ml-dsa-65", 1952, 3309, _MlDsa(mldsa.MLDSA65PrivateKey, mldsa.MLDSA65PublicKey)
+    "ml-dsa-65", Fixed(1952, 3309), MlDsa(mldsa.MLDSA65PrivateKey, mldsa.MLDSA65PublicKey)
 )
 ML_DSA_87: Final = _ml_dsa(
-    "ml-dsa-87", 2592, 4627, _MlDsa(mldsa.MLDSA87PrivateKey, mldsa.MLDSA87PublicKey)
+    "ml-dsa-87", Fixed(2592, 4627), MlDsa(mldsa.MLDSA87PrivateKey, mldsa.MLDSA87PublicKey)
 )
 ECDSA_P256: Final = Algorithm(
     name="ecdsa-p256-sha256",
@@ -236,17 +185,36 @@ ECDSA_P256: Final = Algorithm(
     crv="P-256",
     public_members=("x", "y"),
     private_member="d",
-    public_size=64,
     secret_size=32,
-    signature_size=64,
     contexts=False,
-    _scheme=_EcdsaP256(),
+    _sizes=Fixed(part=32, parts=2, size=64),
+    _verifies=EcdsaP256(),
+    _signs=EcdsaP256(),
+)
+RSA_PSS_SHA512: Final = Algorithm(
+    name="rsa-pss-sha512",
+    jose=("PS512",),
+    kty="RSA",
+    crv=None,
+    public_members=("n", "e"),
+    private_member="d",
+    secret_size=None,
+    contexts=False,
+    _sizes=Rsa(),
+    _verifies=RsaPss(),
+    _signs=None,
 )
 
-TABLE: Final = (ED25519, ML_DSA_44, ML_DSA_65, ML_DSA_87, ECDSA_P256)
+TABLE: Final = (ED25519, ML_DSA_44, ML_DSA_65, ML_DSA_87, ECDSA_P256, RSA_PSS_SHA512)
+POST_QUANTUM: Final = tuple(algorithm for algorithm in TABLE if algorithm.kty == "AKP")
 _BY_NAME: Final = {algorithm.name: algorithm for algorithm in TABLE}
 _BY_JOSE: Final = {name: algorithm for algorithm in TABLE for name in algorithm.jose}
-_BY_CURVE: Final = {(algorithm.kty, algorithm.crv): algorithm for algorithm in TABLE}
+# AKP keys say their algorithm instead: the type alone names none (RFC 9964).
+_BY_CURVE: Final = {
+    (algorithm.kty, algorithm.crv or ""): algorithm
+    for algorithm in TABLE
+    if algorithm not in POST_QUANTUM
+}
 
 
 def by_name(name: str) -> Algorithm:

@@ -98,7 +98,7 @@ class Policy:
     max_window: int = 86_400
     skew: int = 5
     required: frozenset[str] = frozenset({"@authority"})
-    algorithms: frozenset[str] = frozenset({"ed25519", "ml-dsa-44"})
+    algorithms: frozenset[str] = frozenset({algorithms.ED25519.name, algorithms.ML_DSA_44.name})
     second_alg: str = ""
     keying: Keying = Keying.STRICT
     max_labels: int = 8

@@ -57,26 +57,17 @@ def algorithm_of(jwk: Mapping[str, object]) -> Algorithm:
 
 
 def public_members(algorithm: Algorithm, public: bytes) -> dict[str, str]:
-    """The members that make up a public key, and no other."""
-    size = algorithm.public_size // len(algorithm.public_members)
-    kind = {"alg": algorithm.jose[0]} if algorithm.crv is None else {"crv": algorithm.crv}
-    parts = {
-        name: encode(public[index * size : (index + 1) * size])
-        for index, name in enumerate(algorithm.public_members)
-    }
+    """The members that make up a public key, and no other. Raises KeyUnreadable."""
+    kind = {"crv": algorithm.crv} if algorithm.crv is not None else {}
+    if "alg" in _IN_THUMBPRINT[algorithm.kty]:
+        kind["alg"] = algorithm.jose[0]
+    parts = {name: encode(part) for name, part in algorithm.split(public).items()}
     return {"kty": algorithm.kty, **kind, **parts}
 
 
 def public_bytes(jwk: Mapping[str, object], algorithm: Algorithm) -> bytes:
     """The public key in a JWK, its members joined. Raises KeyUnreadable."""
-    parts = [decode(jwk, name) for name in algorithm.public_members]
-    size = algorithm.public_size // len(parts)
-    for name, part in zip(algorithm.public_members, parts, strict=True):
-        if len(part) != size:
-            raise KeyUnreadable(
-                f"the JWK's {name!r} must have {size} bytes for {algorithm.name}, has {len(part)}"
-            )
-    return b"".join(parts)
+    return algorithm.join({name: decode(jwk, name) for name in algorithm.public_members})
 
 
 def text(jwk: Mapping[str, object], name: str) -> str:

@@ -80,7 +80,8 @@ class Secret(bytes):
 class PublicKey:
     """A public key: ``public`` as in its JWK, ``not_before`` and ``expires`` in Unix seconds.
 
-    ``public`` is the members in a row, of RSA in the form of RFC 3110. ``keyid`` is its thumbprint. Raises KeyUnreadable for a wrong length.
+    ``public`` is the members in a row, of RSA in the form of RFC 3110. ``keyid`` is its
+    thumbprint. Raises KeyUnreadable for a wrong length.
     """
 
     algorithm: Algorithm

@@ -30,9 +30,9 @@ class Second:
     """
 
     label: str = "sig2"
-    algorithm: str = "ml-dsa-44"
+    algorithm: str = algorithms.ML_DSA_44.name
     tag: str = "web-bot-auth-pq"
-    alg: str = "ml-dsa-44"
+    alg: str = algorithms.ML_DSA_44.name
 
     def __post_init__(self) -> None:
         if not _SF_KEY.fullmatch(self.label) or self.label == FIRST_LABEL:
@@ -40,8 +40,9 @@ class Second:
                 f"{self.label!r} cannot label the second signature: a lower-case letter or '*', "
                 f"then lower-case letters, digits and '_-.*', other than {FIRST_LABEL!r}"
             )
-        if algorithms.by_name(self.algorithm).kty != "AKP":
-            raise ValueError(f"{self.algorithm} is no post-quantum algorithm; try ml-dsa-44")
+        if algorithms.by_name(self.algorithm) not in algorithms.POST_QUANTUM:
+            choice = ", ".join(algorithm.name for algorithm in algorithms.POST_QUANTUM)
+            raise ValueError(f"{self.algorithm} is no post-quantum algorithm; those are {choice}")
         for name, text in (("tag", self.tag), ("alg", self.alg)):
             if not (text.isascii() and text.isprintable()):
                 raise ValueError(f"the second signature's {name} {text!r} is not printable ASCII")

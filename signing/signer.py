@@ -49,10 +49,13 @@ class Keyring:
 
     def __post_init__(self) -> None:
         if self.first.algorithm is not algorithms.ED25519:
-            raise AlgorithmUnsupported(f"the first key is {self.first.algorithm.name}, not ed25519")
-        if self.second is not None and self.second.algorithm.kty != "AKP":
             raise AlgorithmUnsupported(
-                f"the second key is {self.second.algorithm.name}, not ml-dsa-44, -65 or -87"
+                f"the first key is {self.first.algorithm.name}, not {algorithms.ED25519.name}"
+            )
+        if self.second is not None and self.second.algorithm not in algorithms.POST_QUANTUM:
+            raise AlgorithmUnsupported(
+                f"the second key is {self.second.algorithm.name}, none of "
+                + ", ".join(algorithm.name for algorithm in algorithms.POST_QUANTUM)
             )
 
 
@@ -111,7 +114,7 @@ def cost(keyring: Keyring, profile: Profile) -> Cost:
         (
             label.name,
             label.write(_FIRST_SECOND, _FIRST_SECOND, key.keyid, filler),
-            b64encode(bytes(key.algorithm.signature_size)).decode("ascii"),
+            b64encode(bytes(key.algorithm.signature_size(key.public))).decode("ascii"),
         )
         for label, key in _signers(keyring, profile, Labels.BOTH)
     ]

@@ -5,10 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signing import jwk
-from signing.algorithms import ECDSA_P256, ED25519, ML_DSA_44, TABLE, Algorithm
+from signing.algorithms import (
+    ECDSA_P256,
+    ED25519,
+    ML_DSA_44,
+    RSA_PSS_SHA512,
+    TABLE,
+    Algorithm,
+)
 from signing.errors import AlgorithmUnsupported, KeyUnreadable
 
-EACH = pytest.mark.parametrize("algorithm", TABLE, ids=lambda algorithm: algorithm.name)
+SIGNING = [algorithm for algorithm in TABLE if algorithm.signs]
+EACH = pytest.mark.parametrize("algorithm", SIGNING, ids=lambda algorithm: algorithm.name)
 
 
 def test_the_members_of_each_key_type_are_those_of_its_rfc() -> None:
@@ -23,6 +31,11 @@ def test_the_members_of_each_key_type_are_those_of_its_rfc() -> None:
         "crv": "P-256",
         "x": "A" * 43,
         "y": "_" * 42 + "8",
+    }
+    assert jwk.public_members(RSA_PSS_SHA512, b"\3\1\0\1" + b"\xff" * 258) == {
+        "kty": "RSA",
+        "n": "_" * 344,
+        "e": "AQAB",
     }
 
 
@@ -49,6 +62,7 @@ def test_each_jose_name_goes_with_its_key_type(algorithm: Algorithm) -> None:
         pytest.param({"kty": "OKP", "crv": "Ed25519", "alg": "ES256"}, id="alg of another"),
         pytest.param({"kty": "OKP", "crv": "Ed25519", "alg": 1}, id="alg that is a number"),
         pytest.param({"kty": "AKP", "alg": "Ed25519"}, id="AKP with a classical alg"),
+        pytest.param({"kty": "RSA", "alg": "RS256"}, id="RSA with another scheme"),
         pytest.param({"kty": "AKP"}, id="AKP without alg"),
         pytest.param({"kty": "AKP", "alg": None}, id="AKP with alg null"),
         pytest.param({"kty": "OKP", "crv": 1}, id="curve that is a number"),
@@ -66,7 +80,6 @@ def test_an_alg_that_is_wanted_and_absent_or_at_odds_is_unreadable(
 @pytest.mark.parametrize(
     "members",
     [
-        pytest.param({"kty": "RSA", "n": "AQ", "e": "AQAB"}, id="RSA"),
         pytest.param({"kty": "oct", "k": "AQ"}, id="symmetric"),
         pytest.param({"kty": "OKP", "crv": "X25519"}, id="a curve for key agreement"),
         pytest.param({"kty": "OKP"}, id="no curve"),
@@ -142,7 +155,7 @@ def test_a_member_that_is_no_text_is_unreadable(value: object) -> None:
 
 
 def test_a_public_key_of_a_wrong_length_says_both_lengths() -> None:
-    with pytest.raises(KeyUnreadable, match="'pub' must have 1312 bytes for ml-dsa-44, has 32"):
+    with pytest.raises(KeyUnreadable, match=r"'pub' must have 1312 bytes, has 32 \(ml-dsa-44\)"):
         jwk.public_bytes({"pub": jwk.encode(bytes(32))}, ML_DSA_44)
 
 
@@ -151,6 +164,20 @@ def test_coordinates_of_unequal_lengths_do_not_make_up_for_each_other() -> None:
 
     with pytest.raises(KeyUnreadable, match="'x' must have 32 bytes"):
         jwk.public_bytes({"x": short, "y": long}, ECDSA_P256)
+
+
+@pytest.mark.parametrize("alg", [{}, {"alg": "PS512"}], ids=["no alg", "PS512"])
+def test_an_rsa_key_is_one_for_pss_whether_it_says_so_or_not(alg: dict[str, object]) -> None:
+    public = b"\3\1\0\1" + b"\xff" * 256
+    members = {**jwk.public_members(RSA_PSS_SHA512, public), **alg}
+
+    assert jwk.algorithm_of(members) is RSA_PSS_SHA512
+    assert jwk.public_bytes(members, RSA_PSS_SHA512) == public
+
+
+def test_an_rsa_key_that_is_too_short_says_which_member() -> None:
+    with pytest.raises(KeyUnreadable, match="'n' must have 2048 to 4096 bits"):
+        jwk.public_bytes({"n": jwk.encode(b"\xff" * 128), "e": "AQAB"}, RSA_PSS_SHA512)
 
 
 def test_seconds_are_whole_numbers_or_absent() -> None:

@@ -19,7 +19,8 @@ from signing.algorithms import ECDSA_P256, ED25519, ML_DSA_44, TABLE, Algorithm
 from signing.errors import AlgorithmUnsupported, KeyUnreadable, SigningError
 from signing.keys import PrivateKey, PublicKey, Secret
 
-EACH = pytest.mark.parametrize("algorithm", TABLE, ids=lambda algorithm: algorithm.name)
+SIGNING = [algorithm for algorithm in TABLE if algorithm.signs]
+EACH = pytest.mark.parametrize("algorithm", SIGNING, ids=lambda algorithm: algorithm.name)
 SEED = bytes(range(100, 132))
 SPELLINGS = (
     SEED.hex(),
@@ -146,8 +147,8 @@ def test_a_public_jwk_that_cannot_be_used_says_why(
 
 
 def test_a_public_jwk_of_another_type_is_unsupported() -> None:
-    with pytest.raises(AlgorithmUnsupported, match="'RSA'"):
-        keys.read_public({"kty": "RSA", "n": "AQ", "e": "AQAB"})
+    with pytest.raises(AlgorithmUnsupported, match="'OKP' with the curve 'X25519'"):
+        keys.read_public({"kty": "OKP", "crv": "X25519", "x": "AQ"})
 
 
 def test_a_public_key_of_a_wrong_length_cannot_be_made() -> None:
@@ -219,7 +220,7 @@ def everything_shown(error: BaseException) -> str:
 
 @given(
     st.permutations(["kty", "crv", "x", "d", "kid", "alg", "pub", "priv", "y", "use", "nbf"]),
-    st.sampled_from(TABLE),
+    st.sampled_from(SIGNING),
 )
 def test_no_mixture_of_members_makes_an_error_show_the_secret(
     names: list[str], algorithm: Algorithm

@@ -14,9 +14,17 @@ from urllib.parse import urlsplit
 import pytest
 
 from signing import algorithms, base, fields, jwk, keys
-from signing.algorithms import ECDSA_P256, ED25519, ML_DSA_44, ML_DSA_65, ML_DSA_87, Algorithm
+from signing.algorithms import (
+    ECDSA_P256,
+    ED25519,
+    ML_DSA_44,
+    ML_DSA_65,
+    ML_DSA_87,
+    RSA_PSS_SHA512,
+    Algorithm,
+)
 from signing.base import SignatureParams
-from signing.errors import AlgorithmUnsupported, KeyUnreadable
+from signing.errors import KeyUnreadable
 from signing.keys import PrivateKey
 from signing.message import Message
 
@@ -207,22 +215,29 @@ def test_web_bot_auth_architecture(vectors: Path, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
-def test_web_bot_auth_with_rsa_is_unsupported_and_its_test_key_known(
-    vectors: Path, version: str
-) -> None:
+def test_web_bot_auth_architecture_with_rsa(vectors: Path, version: str) -> None:
     cases = load(vectors / "webbotauth" / f"web_bot_auth_architecture_{version}.json")
     rsa = [case for case in cases if case["key"]["kty"] == "RSA"]
 
     for case in rsa:
-        params, _ = only_label(case["signature_input"], case["signature"])
-        public = {name: case["key"][name] for name in ("kty", "n", "e")}
+        url = urlsplit(case["target_url"])
+        agent = case.get("signature_agent")
+        message = Message(
+            method="GET",
+            scheme=url.scheme,
+            authority=url.netloc,
+            target=url.path,
+            fields=(("Signature-Agent", agent),) if agent else (),
+        )
+        params, signature = only_label(case["signature_input"], case["signature"])
+        key = keys.read_public({name: case["key"][name] for name in ("kty", "n", "e")})
+        built = base.signature_base(message, params)
 
-        assert params.string("keyid") == jwk.thumbprint(public)
-        assert keys.is_published_test_key(jwk.thumbprint(public))
-        with pytest.raises(AlgorithmUnsupported):
-            algorithms.by_name(params.string("alg") or "")
-        with pytest.raises(AlgorithmUnsupported):
-            keys.read_public(public)
+        assert params.string("keyid") == key.keyid
+        assert keys.is_published_test_key(key.keyid)
+        assert algorithms.by_name(params.string("alg") or "") is key.algorithm is RSA_PSS_SHA512
+        assert RSA_PSS_SHA512.verify(key.public, built, signature)
+        assert not RSA_PSS_SHA512.verify(key.public, built + b"\n", signature)
     assert len(rsa) == 2
 
 
