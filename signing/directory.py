@@ -6,10 +6,9 @@ from typing import Final
 
 import msgspec
 
-from signing import fields as sf
-from signing import keys
+from signing import keys, signature
 from signing.algorithms import ED25519
-from signing.base import SignatureParams, signature_base
+from signing.base import SignatureParams
 from signing.digest import content_digest
 from signing.errors import KeySetUnreadable, KeyUnreadable, SigningError
 from signing.keys import PrivateKey, PublicKey
@@ -80,22 +79,20 @@ def signed_fields(
     digest = ("Content-Digest", content_digest(body))
     request = Message(method="GET", scheme="https", authority=authority, target=WELL_KNOWN)
     response = Message(status=200, fields=(digest,), request=request)
-    inputs: list[str] = []
-    signatures: dict[str, sf.Member] = {}
-    signers = (key for key in active if key.algorithm is ED25519)
-    for label, key in ((f"sig{number}", key) for number, key in enumerate(signers, start=1)):
-        params = SignatureParams(
-            COVERED,
-            (("created", created), ("expires", expires), ("keyid", key.keyid), ("tag", TAG)),
+    signers = [key for key in active if key.algorithm is ED25519]
+    signed = [
+        signature.sign(
+            response,
+            key,
+            SignatureParams(
+                COVERED,
+                (("created", created), ("expires", expires), ("keyid", key.keyid), ("tag", TAG)),
+            ),
+            f"sig{number}",
         )
-        sign = keys.expanded(key.algorithm, key.secret)
-        inputs.append(f"{label}={params.serialize()}")
-        signatures[label] = sf.Item(sign(signature_base(response, params)))
-    return (
-        digest,
-        ("Signature-Input", ", ".join(inputs)),
-        ("Signature", sf.serialize_dictionary(signatures)),
-    )
+        for number, key in enumerate(signers, start=1)
+    ]
+    return (digest, *signature.written(signed))
 
 
 class _Document(msgspec.Struct):

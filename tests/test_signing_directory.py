@@ -40,7 +40,9 @@ def test_the_same_keys_give_the_same_bytes() -> None:
 
 
 def test_a_published_set_reads_back() -> None:
-    keys = tuple(PrivateKey(algorithm, bytes(range(32))).public_key for algorithm in TABLE)
+    keys = tuple(
+        PrivateKey(algorithm, bytes(range(32))).public_key for algorithm in TABLE if algorithm.signs
+    )
 
     assert directory.read_key_set(directory.key_set(keys), most=10) == KeySet(keys)
 
@@ -73,7 +75,7 @@ def test_what_cannot_be_used_is_skipped_and_named_and_the_rest_is_kept() -> None
         "keys[3]",
         "keys[4]",
     ]
-    assert "'RSA'" in read.skipped[0]
+    assert "'n' must have 2048 to 4096 bits, has 1 (rsa-pss-sha512)" in read.skipped[0]
     assert "no JSON object" in read.skipped[2]
     assert "private member 'd'" in read.skipped[3]
 
