@@ -3,7 +3,7 @@
 We are a private cache in the RFC's words: `s-maxage` and `private` are for others.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from crawler.events import FetchRecord
 from crawler.polite import cache_control, http_date
@@ -16,8 +16,7 @@ _HEURISTIC = frozenset({200, 203, 204, 206, 300, 301, 304, 308, 404, 405, 410, 4
 _LONGEST_VALIDATOR = 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class Fields(Struct, frozen=True, kw_only=True):
     """The fields of an answer that speak of its freshness, as they came; None where absent."""
 
     cache_control: str | None = None
@@ -28,8 +27,7 @@ class Fields:
     last_modified: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Validators:
+class Validators(Struct, frozen=True):
     """What a conditional request sends back, exactly as it came.
 
     Both where we have both (RFC 9110, sections 13.1.2 and 13.1.3).

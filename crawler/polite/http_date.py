@@ -2,6 +2,9 @@
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
+
+from msgspec import Struct
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _CLOCK = r"(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second>\d\d)"
@@ -21,17 +24,29 @@ _FORMS = (
 )
 
 
+class _Written(Struct, frozen=True):
+    """What a date says, the year as it is written."""
+
+    year: int
+    short: bool  # of two digits
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+
+
 def parse(value: str, now: float) -> float | None:
     """Seconds since 1970 of an HTTP date in any of its three forms; None where it is none.
 
     Lenient where servers are known to be (zone names, missing weekday). `now` decides the century
     of a two-digit year: one that seems more than 50 years ahead is past.
     """
-    match = next(filter(None, (form.fullmatch(value.strip()) for form in _FORMS)), None)
-    if match is None or match["month"].lower() not in _MONTHS:
+    written = _read(value)
+    if written is None:
         return None
-    year = int(match["year"])
-    if len(match["year"]) == 2:
+    year = written.year
+    if written.short:
         this = datetime.fromtimestamp(now, UTC).year
         year += this // 100 * 100
         if year > this + 50:
@@ -39,13 +54,29 @@ def parse(value: str, now: float) -> float | None:
     try:
         moment = datetime(
             year,
-            _MONTHS.index(match["month"].lower()) + 1,
-            int(match["day"]),
-            int(match["hour"]),
-            int(match["minute"]),
-            min(int(match["second"]), 59),  # a leap second
+            written.month,
+            written.day,
+            written.hour,
+            written.minute,
+            min(written.second, 59),  # a leap second
             tzinfo=UTC,
         )
     except ValueError:
         return None
     return moment.timestamp()
+
+
+@lru_cache(maxsize=256)  # a server's pages often have the same date, and each is read twice
+def _read(value: str) -> _Written | None:
+    match = next(filter(None, (form.fullmatch(value.strip()) for form in _FORMS)), None)
+    if match is None or match["month"].lower() not in _MONTHS:
+        return None
+    return _Written(
+        year=int(match["year"]),
+        short=len(match["year"]) == 2,
+        month=_MONTHS.index(match["month"].lower()) + 1,
+        day=int(match["day"]),
+        hour=int(match["hour"]),
+        minute=int(match["minute"]),
+        second=int(match["second"]),
+    )
