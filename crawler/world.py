@@ -3,8 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -153,34 +152,35 @@ class RealWorld:
         bodies = self.store.bodies
         if record.unchanged and task.place is not None and bodies.has(task.place):
             return replace(record, place=task.place)
-        with self._said(record):
-            return replace(record, place=bodies.keep(body))
-
-    @contextmanager
-    def _said(self, record: FetchRecord) -> Iterator[None]:
-        """Where a body cannot be kept its request has left all the same: the log must say so."""
         try:
-            yield
+            return replace(record, place=bodies.keep(body))
         except StateUnusable as error:
-            self.log(
-                replace(
-                    record,
-                    outcome=Outcome.CANCELLED,  # by us: the page stays due
-                    stage=Stage.DISK,
-                    detail=error.problem,
-                    digest=None,
-                    etag=None,  # what we have not must be read in full the next time
-                    last_modified=None,
-                    unchanged=False,
-                )
-            )
+            self._not_kept(record, error)
             raise
+
+    def _not_kept(self, record: FetchRecord, error: StateUnusable) -> None:
+        """Log a request whose body cannot be kept: it has left all the same."""
+        self.log(
+            replace(
+                record,
+                outcome=Outcome.CANCELLED,  # by us: the page stays due
+                stage=Stage.DISK,
+                detail=error.problem,
+                digest=None,
+                etag=None,  # what we have not must be read in full the next time
+                last_modified=None,
+                unchanged=False,
+            )
+        )
 
     async def _robots(self, record: FetchRecord, body: bytes) -> Fetched:
         """The rules of a robots.txt; a long one is parsed off the loop."""
         assert record.digest is not None  # noqa: S101 - a body that was read has one
-        with self._said(record):
+        try:
             self.store.robots.write(record.digest, body)
+        except StateUnusable as error:
+            self._not_kept(record, error)
+            raise
         if len(body) > robots.LIGHT:
             rules = await asyncio.to_thread(robots.parse, body, self._product)
         else:

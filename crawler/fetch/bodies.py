@@ -7,8 +7,6 @@ the log and with the page.
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -34,16 +32,16 @@ class Bodies:
 
     def keep(self, body: bytes) -> Place:
         """Keep a body; whoever starts after a crash can read it. Raises StateUnusable."""
-        with self._said(len(body)):
+        try:
             if self._descriptor < 0 or self._size >= self._full:
                 self._open()
-            try:
-                view = memoryview(body)
-                while view:
-                    view = view[os.write(self._descriptor, view) :]
-            except OSError:
-                os.ftruncate(self._descriptor, self._size)
-                raise
+            self._append(body)
+        except OSError as error:
+            raise StateUnusable(
+                self.directory / self._name,
+                f"a body of {len(body)} bytes cannot be kept: {error.strerror}",
+                f"make room in {self.directory}, or make it writable",
+            ) from error
         place = Place(self._name, self._size, len(body))
         self._size += len(body)
         return place
@@ -94,13 +92,11 @@ class Bodies:
         self._descriptor = os.open(self.directory / name, flags, 0o600)
         self._name, self._size = name, os.fstat(self._descriptor).st_size
 
-    @contextmanager
-    def _said(self, size: int) -> Iterator[None]:
+    def _append(self, body: bytes) -> None:
+        view = memoryview(body)
         try:
-            yield
-        except OSError as error:
-            raise StateUnusable(
-                self.directory / self._name,
-                f"a body of {size} bytes cannot be kept: {error.strerror}",
-                f"make room in {self.directory}, or make it writable",
-            ) from error
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError:
+            os.ftruncate(self._descriptor, self._size)
+            raise

@@ -102,8 +102,12 @@ def _touches(text: bytes, values: Sequence[bytes]) -> bool:
 
     Wherever such a run begins, five bytes of it begin at a multiple of four.
     """
-    pieces = [text[start : start + 5] for start in range(0, len(text) - 4, 4)]
-    return any(piece in value for value in values for piece in pieces)
+    for start in range(0, len(text) - 4, 4):
+        piece = text[start : start + 5]
+        for value in values:
+            if piece in value:
+                return True
+    return False
 
 
 class _Within:
