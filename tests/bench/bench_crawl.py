@@ -7,10 +7,6 @@ and everything on (robots, promises, signatures, log, digests, store), Scrapy fe
 unsigned. Each run is a fresh process over an empty state; what counts is user and system time of
 the whole process, its median over interleaved runs. nginx's own log says after each run that every
 page was asked for once, robots.txt first, with the signatures that the run was to carry.
-What the runs wrote is deleted at the end only: for minutes after a deletion, whoever deleted, ext4
-passes over each inode that was freed, one by one, so that a new file costs 300 µs where it costs
-50. So the full form wants a disk that has been left alone; the short form, which runs after tests
-that delete much, keeps the state in memory, where a commit costs nothing either.
 
 Fails (exit code 1) when the dual crawl takes more than 0.66 of Scrapy's CPU or the single one more
 than 0.36. Three crawls of 100 pages come first: one loads and compiles everything, the cheaper of
@@ -27,7 +23,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -36,7 +31,7 @@ from typing import Final
 import corpus
 from measure import ChildError, Spent, scrapy_python, spend
 from servers import Access, ServerError, WebServer, nginx
-from workspace import AT_ONCE, Value, crawl, memory, workspace
+from workspace import AT_ONCE, Value, crawl, workspace
 
 LIMITS: Final = {"dual": 0.66, "single": 0.36}
 SHORT_ALLOWANCE: Final = 1.25
@@ -54,17 +49,17 @@ class Contender:
     labels: tuple[str, ...]
 
 
-def contenders(scrapy: Path, kept: ExitStack, within: Path | None) -> list[Contender]:
+def contenders(scrapy: Path) -> list[Contender]:
     """List who fetches the pages, in the order of each round."""
     return [
-        Contender(name="dual", run=ours("always", kept, within), labels=("sig1", "sig2")),
-        Contender(name="single", run=ours("never", kept, within), labels=("sig1",)),
+        Contender(name="dual", run=ours("always"), labels=("sig1", "sig2")),
+        Contender(name="single", run=ours("never"), labels=("sig1",)),
         Contender(name=SCRAPY, run=theirs(scrapy), labels=()),
     ]
 
 
-def ours(sig2: str, kept: ExitStack, within: Path | None) -> Callable[[WebServer, int], Spent]:
-    """Crawl with `crawl --once`, from an empty state, which stays until `kept` is closed."""
+def ours(sig2: str) -> Callable[[WebServer, int], Spent]:
+    """Crawl with `crawl --once`, from an empty state on the disk."""
 
     def run(server: WebServer, pages: int) -> Spent:
         settings: dict[str, Value] = {
@@ -73,8 +68,8 @@ def ours(sig2: str, kept: ExitStack, within: Path | None) -> Callable[[WebServer
             "allow_private": True,
         }
         origins = {server.url(address=address): settings for address in corpus.ADDRESSES}
-        place = workspace(origins, politeness=AT_ONCE, sig2=sig2, within=within)
-        return spend(crawl(kept.enter_context(place)))
+        with workspace(origins, politeness=AT_ONCE, sig2=sig2) as config:
+            return spend(crawl(config))
 
     return run
 
@@ -113,13 +108,11 @@ def wrongly_signed(seen: list[Access], labels: tuple[str, ...]) -> list[str]:
 def main() -> int:
     """Run the rounds, print the table, and judge."""
     options = parse()
-    kept = ExitStack()
-    within = memory() if options.short else None
-    crowd = contenders(scrapy_python(options.scrapy), kept, within)
+    crowd = contenders(scrapy_python(options.scrapy))
     pages = SHORT if options.short else corpus.PAGES
     rounds = options.runs or (1 if options.short else 5)
     spent: dict[str, list[Spent]] = {who.name: [] for who in crowd}
-    with nginx(corpus.sites(pages)) as server, kept:
+    with nginx(corpus.sites(pages)) as server:
         warm = [{who.name: race(server, who, SMALL).cpu for who in crowd} for _ in range(3)][1:]
         small = {who.name: min(run[who.name] for run in warm) for who in crowd}
         for number in range(rounds + (REPEATED if options.short else 0)):

@@ -1,7 +1,6 @@
 """A configuration for `crawl` in a folder of its own, with keys and an empty state each time."""
 
 import json
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,26 +25,18 @@ AT_ONCE: Mapping[str, Value] = {
 }
 
 
-def memory() -> Path | None:
-    """A folder in memory, where the system has one."""
-    folder = Path("/dev/shm")  # noqa: S108
-    return folder if os.access(folder, os.W_OK) else None
-
-
 @contextmanager
 def workspace(
     origins: Mapping[str, Mapping[str, Value]],
     *,
     politeness: Mapping[str, Value],
     sig2: str = "always",
-    within: Path | None = None,
 ) -> Iterator[Path]:
     """Give the path of a crawler.toml with keys beside it and no state yet.
 
-    `origins` maps each origin's URL to its settings. All of it is `within` that folder, or where
-    the system keeps what is temporary.
+    `origins` maps each origin's URL to its settings.
     """
-    with tempfile.TemporaryDirectory(prefix="callingcard-bench-", dir=within) as name:
+    with tempfile.TemporaryDirectory(prefix="callingcard-bench-") as name:
         config = Path(name, "crawler.toml")
         signatures = {"sig2": sig2}
         config.write_text(
