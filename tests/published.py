@@ -92,11 +92,11 @@ def documents(held: Sequence[PrivateKey]) -> dict[str, publish.Document]:
 
 
 @asynccontextmanager
-async def served(held: Sequence[PrivateKey]) -> AsyncIterator[Site]:
-    """Our own server, as `crawl serve` runs it, at the time WALL."""
+async def served(held: Sequence[PrivateKey], wall: float = WALL) -> AsyncIterator[Site]:
+    """Our own server, as `crawl serve` runs it, at that time."""
     found = documents(held)
     app = publish.application(
-        lambda: found, lambda: held, authority=AUTHORITY, wall=lambda: WALL, skew=3
+        lambda: found, lambda: held, authority=AUTHORITY, wall=lambda: wall, skew=3
     )
     runner = web.AppRunner(app)
     await runner.setup()
@@ -108,13 +108,13 @@ async def served(held: Sequence[PrivateKey]) -> AsyncIterator[Site]:
 
 
 @contextmanager
-def by_nginx(held: Sequence[PrivateKey], where: Path) -> Iterator[Site]:
+def by_nginx(held: Sequence[PrivateKey], where: Path, wall: float = WALL) -> Iterator[Site]:
     """The files of `crawl publish`, copied to a server that compresses whatever it may."""
     files = static.files(
         documents(held),
         held,
         authority=AUTHORITY,
-        term=static.Term(created=int(WALL) - 3, expires=int(WALL) + 30 * 86_400),
+        term=static.Term(created=int(wall) - 3, expires=int(wall) + 30 * 86_400),
     )
     folder.update(where, files)
     laid = {name: (where / name).read_bytes() for name in files}
