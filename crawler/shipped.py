@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Final
 
 CONFIG: Final = ("crawler.toml", "origins.toml")
+GATE: Final = ("gate.toml", "gate-nginx.conf", "gate-nginx-location.conf")
 
 
 def text(name: str) -> str:
-    """The text of a shipped file, one of CONFIG.
+    """The text of a shipped file, one of CONFIG or GATE.
 
     A source tree (an editable installation too) has it in config/. pip put a copy into the data
     folder otherwise, and the installation's own record says where that is: sysconfig would not know

@@ -13,12 +13,12 @@ from crawler import shipped
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", shipped.CONFIG)
+@pytest.mark.parametrize("name", [*shipped.CONFIG, *shipped.GATE])
 def test_a_source_tree_offers_the_files_in_config(name: str) -> None:
     assert shipped.text(name) == (ROOT / "config" / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", shipped.CONFIG)
+@pytest.mark.parametrize("name", [*shipped.CONFIG, "gate.toml"])
 def test_a_shipped_file_is_toml(name: str) -> None:
     assert tomllib.loads(shipped.text(name))
 
@@ -27,7 +27,7 @@ def test_pip_installs_every_file_that_is_offered() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     packed = project["tool"]["setuptools"]["data-files"]["share/callingcard"]
 
-    assert set(packed) == {f"config/{name}" for name in shipped.CONFIG}
+    assert set(packed) == {f"config/{name}" for name in (*shipped.CONFIG, *shipped.GATE)}
 
 
 def _ask(site: Path, name: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from crawler import streams
-from crawler.cli import keys, publishing
+from crawler.cli import keys, publishing, verifying
 from crawler.cli.shell import Command, ConfigOption, Format, Group, OriginOption, complain, told
 
 EPILOG = (
@@ -239,3 +239,4 @@ def explain(
 
 
 publishing.add_to(app)
+verifying.add_to(app)

@@ -1,0 +1,133 @@
+"""`crawl verify` and `crawl gate`: judging what others have signed."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from crawler import shipped
+from crawler.problems import Problem, UsageProblem
+from crawler.serve import account, captured, discovery
+from crawler.serve import policy as policies
+from crawler.serve.discovery import Directories
+from crawler.serve.reader import DECODED, KEYS, NoKeySet, Reach, Reader
+from crawler.watch import moments
+from signing import directory, verifier
+from signing.directory import KeySet
+from signing.errors import KeySetUnreadable
+from signing.keys import PublicKey
+from signing.message import Message
+from signing.verifier import Outcome, Policy, Reason, Verification
+
+_LARGEST: Final = 16 * 2**20  # bytes of a captured request
+_SHOWN: Final = dict(zip(("policy", "nginx", "nginx-location"), shipped.GATE, strict=True))
+_UNIX: Final = range(10**9, 10**11)  # as a bare number; less would be a year
+
+
+class InputUnreadable(Problem):
+    """A request or a key set that cannot be read."""
+
+
+def verify(file: str, *, keys: str | None, scheme: str, at: str | None, form: str) -> int:
+    """Print what is known of the request in a file (- is standard input); the exit code."""
+    request = captured.parse(_read(file), scheme)
+    moment = _moment(at, request.message)
+    verification, notes = asyncio.run(_judged(request, keys, moment))
+    told = account.account(verification, request.message, request.content, moment, notes)
+    print(account.as_json(told) if form == "json" else account.as_text(told), end="")
+    return 0 if verification.outcome is Outcome.VERIFIED else 3
+
+
+def _read(file: str) -> bytes:
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(_LARGEST + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(_LARGEST + 1)
+    except OSError as error:
+        raise InputUnreadable(f"{file}: {error.strerror}") from error
+    if len(data) > _LARGEST:
+        raise InputUnreadable(f"{file}: more than {_LARGEST} bytes", "one request, please")
+    return data
+
+
+def _moment(at: str | None, message: Message) -> float:
+    now = time.time()
+    if at is None:
+        return now
+    if at == "created":
+        created = account.created(message)
+        if created is None:
+            raise UsageProblem("--at created: no signature says when it was created")
+        return created
+    if at.isdigit() and int(at) in _UNIX:
+        return float(at)
+    return moments.since(at, now)
+
+
+async def _judged(
+    request: captured.Captured, keys: str | None, now: float
+) -> tuple[Verification, list[str]]:
+    message, content = request.message, request.content
+    if keys is not None:
+        known = await _key_set(keys)
+        return verifier.verify(message, _by(known), Policy(), now, content=content), [
+            f"{keys}: {line}" for line in known.skipped
+        ]
+    notes: list[str] = []
+    directories = Directories(Reader(), told=lambda url, why: notes.append(f"{url}: {why}"))
+    try:
+        found = await discovery.verify(message, directories, Policy(), now, content=content)
+    finally:
+        await directories.close()
+    return found, notes
+
+
+def _by(known: KeySet) -> verifier.KeyLookup:
+    """The keys of one set, whatever the request names: the operator says whose they are."""
+
+    def lookup(_agent: str, keyid: str) -> PublicKey | Reason:
+        return known.find(keyid) or Reason.UNKNOWN_KEY
+
+    return lookup
+
+
+async def _key_set(keys: str) -> KeySet:
+    if keys.startswith(("https://", "http://")):
+        # The operator has written the URL, so it may lie on this machine.
+        reader = Reader(Reach(local=True))
+        try:
+            return (await reader.read(keys)).keys
+        except NoKeySet as error:
+            raise InputUnreadable(f"--keys {keys}: {error}") from error
+        finally:
+            await reader.close()
+    try:
+        data = Path(keys).read_bytes()
+        if len(data) > DECODED:
+            raise InputUnreadable(f"--keys {keys}: more than {DECODED} bytes")
+        return directory.read_key_set(data, most=KEYS)
+    except OSError as error:
+        raise InputUnreadable(
+            f"--keys {keys}: {error.strerror}", "name a file, or a URL with https://"
+        ) from error
+    except KeySetUnreadable as error:
+        raise InputUnreadable(
+            f"--keys {keys}: {error}", 'a JWK Set is wanted: {"keys": […]}'
+        ) from error
+
+
+def gate(policy: Path | None, host: str, port: int) -> None:
+    """Judge the requests that a server asks about, until interrupted."""
+    from crawler.serve import gatehouse
+
+    asyncio.run(
+        gatehouse.run(policies.default() if policy is None else policies.load(policy), host, port)
+    )
+
+
+def show(what: str) -> None:
+    """Print a file that comes with the gate."""
+    print(shipped.text(_SHOWN[what]), end="")

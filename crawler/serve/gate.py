@@ -1,0 +1,183 @@
+"""A gate before a site: says of each request which agent has signed it, and lets in whom it may.
+
+As a middleware of an aiohttp application:
+
+    app = web.Application()
+    gate.install(app, policy.load(Path("gate.toml")))
+
+Each handler then finds the ruling in `request[gate.RULING]`. Sites on anything else have the
+standalone gate (`crawler.serve.gatehouse`) behind their own server.
+"""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+
+from crawler import diagnostics
+from crawler.serve import discovery, ruling
+from crawler.serve.discovery import Directories
+from crawler.serve.policy import Policy, Store, Told
+from crawler.serve.reader import Reader
+from crawler.serve.replay import Memory, ReplayUnavailable, Shared
+from crawler.serve.ruling import Refusal, Ruling
+from signing.errors import SigningError
+from signing.message import Component, Message
+from signing.verifier import Outcome, Reason, Seen, Verification
+
+RULING: Final = web.RequestKey("ruling", Ruling)
+"""Where a handler behind the middleware finds what the gate says of its request."""
+
+_AUTHORITY: Final = Component("@authority")
+_NO_SIGNATURE: Final = Verification(outcome=Outcome.UNVERIFIED, reason=Reason.NO_SIGNATURE)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Gate:
+    """A policy at work: it finds keys, and remembers what it has seen."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        directories: Directories,
+        seen: Seen | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.policy = policy
+        self.directories = directories
+        self._seen = seen
+        self._now = now
+        self._unsigned = ruling.decide(_NO_SIGNATURE, policy)
+
+    async def judge(self, message: Message, content: bytes = b"") -> Ruling:
+        """What becomes of a request; `content` is its body, for a Content-Digest that is signed."""
+        if message.field("signature-input") is None and message.field("signature") is None:
+            return self._unsigned  # as nearly all requests of people are
+        if not self._is_ours(message):
+            return self._refused(Refusal.FOREIGN_HOST, 403)
+        try:
+            verification = await discovery.verify(
+                message, self.directories, self.policy.judged_by, self._now(), self._seen, content
+            )
+        except ReplayUnavailable as error:
+            diagnostics.logger().error(str(error), hint=error.hint)
+            return ruling.refused(Refusal.REPLAY_UNKNOWN, 503)
+        return ruling.decide(verification, self.policy)
+
+    async def judge_parts(
+        self,
+        *,
+        method: str,
+        authority: str,
+        target: str,
+        fields: tuple[tuple[str, str], ...],
+        content: bytes = b"",
+    ) -> Ruling:
+        """The same for the parts of a request, as it was sent."""
+        try:
+            message = Message(
+                method=method,
+                scheme=self.policy.site.scheme,
+                authority=authority,
+                target=target,
+                fields=fields,
+            )
+        except SigningError:
+            return self._refused(Refusal.UNREADABLE_REQUEST, 400)
+        return await self.judge(message, content)
+
+    def _is_ours(self, message: Message) -> bool:
+        hosts = self.policy.site.hosts
+        try:
+            return not hosts or message.component(_AUTHORITY) in hosts
+        except SigningError:  # no authority that anybody could sign
+            return False
+
+    def _refused(self, refusal: Refusal, status: int) -> Ruling:
+        return ruling.refused(refusal, 200 if self.policy.admit.invalid else status)
+
+
+@asynccontextmanager
+async def opened(policy: Policy) -> AsyncIterator[Gate]:
+    """A gate with a memory and a network of its own. Raises ReplayUnavailable."""
+    with ExitStack() as stack:
+        seen = _memory(policy, stack)
+        directories = Directories(Reader(policy.reach), pinned=policy.pinned, told=_said)
+        try:
+            yield Gate(policy, directories, seen)
+        finally:
+            await directories.close()
+
+
+def _memory(policy: Policy, stack: ExitStack) -> Seen | None:
+    match policy.replay.store:
+        case Store.MEMORY:
+            return Memory(policy.replay.entries)
+        case Store.SQLITE:
+            shared = Shared(policy.replay_path)
+            stack.callback(shared.close)
+            return shared
+        case Store.OFF:
+            return None
+
+
+def _said(url: str, why: str) -> None:
+    diagnostics.logger().warning("a key set cannot be read", url=url, why=why)
+
+
+def install(app: web.Application, policy: Policy) -> None:
+    """Put a gate before every handler of an application, before it starts.
+
+    Who is not let in gets 400, 403 (with Accept-Signature, where another signature would help), 429
+    or 503, and no handler is asked.
+    """
+    at_work: list[Gate] = []
+
+    async def keep(_: web.Application) -> AsyncIterator[None]:
+        async with opened(policy) as gate:
+            at_work.append(gate)
+            yield
+            at_work.clear()
+
+    @web.middleware
+    async def judged(request: web.Request, handler: Handler) -> web.StreamResponse:
+        found = await ruling_on(request, at_work[0])
+        request[RULING] = found
+        return await handler(request) if found.admitted else refusal(found, policy)
+
+    app.cleanup_ctx.append(keep)
+    app.middlewares.append(judged)
+
+
+async def ruling_on(request: web.Request, gate: Gate) -> Ruling:
+    """What becomes of an aiohttp request. Its body is read only where a signature speaks of it."""
+    signed = "content-digest" in request.headers.get("Signature-Input", "").lower()
+    return await gate.judge_parts(
+        method=request.method,
+        authority=request.headers.get("Host", ""),
+        target=request.raw_path,
+        fields=fields_of(request),
+        content=await request.read() if signed else b"",
+    )
+
+
+def fields_of(request: web.BaseRequest) -> tuple[tuple[str, str], ...]:
+    """The fields of a request as they were sent."""
+    return tuple(
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in request.raw_headers
+    )
+
+
+def refusal(found: Ruling, policy: Policy) -> web.Response:
+    """The answer to who is not let in; it has the reason only where everybody may know."""
+    told = policy.answers.reasons is Told.EVERYBODY and found.reason is not None
+    said = f": {found.reason}" if told else ""
+    wanted = ruling.wanted(found, policy)
+    return web.Response(
+        status=found.status,
+        text=f"this request is refused for its signature{said}\n",
+        headers={} if wanted is None else {ruling.WANTED: wanted},
+    )
