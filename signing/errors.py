@@ -44,6 +44,10 @@ class ComponentUnavailable(SigningError):
         self.component = component
 
 
+class ComponentTwice(ComponentUnavailable):
+    """The list of what is covered names one component twice, which no base can have."""
+
+
 class AlgorithmUnsupported(SigningError):
     """No entry of the algorithms table bears that name, or it cannot do what is asked."""
 
@@ -58,3 +62,17 @@ class KeySetUnreadable(SigningError):
 
 class CardUnusable(SigningError):
     """A Signature Agent Card that nobody would accept: its URLs are not what they must be."""
+
+
+class CoverageImpossible(SigningError):
+    """Requests cannot cover what is asked for.
+
+    ``at`` is the place in the list, None for the list as a whole; ``why`` and ``remedy`` are for
+    whoever wrote it.
+    """
+
+    def __init__(self, at: int | None, why: str, remedy: str) -> None:
+        super().__init__(f"{why}; {remedy}")
+        self.at = at
+        self.why = why
+        self.remedy = remedy

@@ -60,7 +60,8 @@ class Label:
     agent: str  # the value of the signature-agent component, the last that it covers
     alg: str
     tag: str
-    nonced: bool
+    nonced: bool  # with a nonce of ours, which varies
+    nonce: str = ""  # one that was asked for instead
     agent_line: str = field(init=False, repr=False)
     _opening: str = field(init=False, repr=False)
     _before_nonce: str = field(init=False, repr=False)
@@ -69,11 +70,12 @@ class Label:
     def __post_init__(self) -> None:
         alg = sf.serialize_params((("alg", self.alg),)) if self.alg else ""
         tag = sf.serialize_params((("tag", self.tag),)) if self.tag else ""
+        asked = sf.serialize_params((("nonce", self.nonce),)) if self.nonce else ""
         for name, text in (
             ("agent_line", f"{self.covered[-1]}: {self.agent}\n"),
             ("_opening", f"{SignatureParams(self.covered).serialize()};created="),
             ("_before_nonce", f'{alg};nonce="'),
-            ("_closing", f'"{tag}' if self.nonced else f"{alg}{tag}"),
+            ("_closing", f'"{tag}' if self.nonced else f"{alg}{asked}{tag}"),
         ):
             object.__setattr__(self, name, text)
 

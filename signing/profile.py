@@ -14,12 +14,15 @@ from typing import Final, NamedTuple
 
 from signing import algorithms
 from signing import fields as sf
+from signing.accept import Wish
 from signing.directory import WELL_KNOWN
 from signing.label import FIRST_LABEL, FIRST_TAG, Label, Second
 from signing.message import Component
 
 __all__ = [
+    "FIXED",
     "SECOND_KEYS_PATH",
+    "WHOLE_TARGET",
     "Choice",
     "Labels",
     "Name",
@@ -28,6 +31,7 @@ __all__ = [
     "Second",
     "WhenSecond",
     "Why",
+    "Wish",
     "choose",
 ]
 
@@ -36,7 +40,7 @@ LONGEST_LIFETIME: Final = 86_400  # seconds, RECOMMENDED by both drafts and enfo
 
 _AUTHORITY_ALONE: Final = (Component("@authority"),)
 # What narrows the use of a captured signature to the request that carried it.
-_WHOLE_TARGET: Final = tuple(
+WHOLE_TARGET: Final = tuple(
     Component(name) for name in ("@authority", "@method", "@path", "@query")
 )
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -96,6 +100,9 @@ class NonceForm(StrEnum):
     BASE64URL = "base64url"  # without padding
 
 
+FIXED: Final = frozenset({Name.LEGACY, Name.PUBLISHED})  # what they cover is part of their form
+
+
 class _Agent(StrEnum):
     """The forms of Signature-Agent."""
 
@@ -122,8 +129,10 @@ class Profile:
 
     `home` is the https origin that publishes the key sets, `lifetime` seconds from created to
     expires. Of `second`, PUBLISHED takes the label and the algorithm only: tag and alg belong to
-    its form. Raises ValueError for AUTO, a home that is no bare https origin, and a lifetime
-    outside 1 to 86400.
+    its form. `covered` is what is covered instead of authority, method, path and query
+    (`coverable.components`); `wish` what a server asked for, which goes before it.
+    Raises ValueError for AUTO, a home that is no bare https origin, a lifetime outside 1 to 86400,
+    `covered` where the form has its own (LEGACY, PUBLISHED), and a wish to PUBLISHED.
     """
 
     name: Name
@@ -131,6 +140,8 @@ class Profile:
     lifetime: int = 60
     second: Second = field(default_factory=Second)
     nonce_form: NonceForm = NonceForm.BASE64
+    covered: tuple[Component, ...] | None = None
+    wish: Wish | None = None
     target: tuple[Component, ...] = field(init=False)
     labels: tuple[Label, Label] = field(init=False)
     _agents: tuple[str, str] = field(init=False, repr=False)
@@ -144,17 +155,21 @@ class Profile:
             )
         if not 1 <= self.lifetime <= LONGEST_LIFETIME:
             raise ValueError(f"a lifetime of {self.lifetime} s is not within 1 to 86400")
+        if self.covered is not None and self.name in FIXED:
+            raise ValueError(f"what {self.name} covers belongs to its form")
+        if self.wish is not None and self.name is Name.PUBLISHED:
+            raise ValueError(f"{self.name} is one form, which grants no wish")
         text = _AGENTS[self.name] is _Agent.STRING
-        members = self._members()
+        members, first = self._members(), self._first_label
         agents = (
             (members[0], members[0])
             if text
             else (
-                f"{FIRST_LABEL}={members[0]}",
-                f"{FIRST_LABEL}={members[0]}, {self.second.label}={members[1]}",
+                f"{first}={members[0]}",
+                f"{first}={members[0]}, {self.second.label}={members[1]}",
             )
         )
-        object.__setattr__(self, "target", _AUTHORITY_ALONE if text else _WHOLE_TARGET)
+        object.__setattr__(self, "target", self._target())
         object.__setattr__(self, "_agents", agents)
         object.__setattr__(self, "labels", (self._first(members[0]), self._second(members[1])))
 
@@ -195,19 +210,32 @@ class Profile:
             _Agent.ORIGIN_AND_URL: (home, second_keys),
         }[_AGENTS[self.name]]
 
+    @property
+    def _first_label(self) -> str:
+        return FIRST_LABEL if self.wish is None else self.wish.label
+
+    def _target(self) -> tuple[Component, ...]:
+        if self.wish is not None:
+            return self.wish.covered
+        if self.covered is not None:
+            return self.covered
+        return _AUTHORITY_ALONE if self.name in FIXED else WHOLE_TARGET
+
     def _covered(self, label: str) -> tuple[Component, ...]:
         if _AGENTS[self.name] is _Agent.STRING:
             return (*self.target, Component("signature-agent"))
         return (*self.target, Component("signature-agent", (("key", label),)))
 
     def _first(self, agent: str) -> Label:
+        nonce = self.wish.nonce if self.wish is not None else None
         return Label(
-            name=FIRST_LABEL,
-            covered=self._covered(FIRST_LABEL),
+            name=self._first_label,
+            covered=self._covered(self._first_label),
             agent=agent,
             alg=algorithms.ED25519.name,
             tag=FIRST_TAG,
-            nonced=self.name is not Name.PUBLISHED,
+            nonced=nonce is None and self.name is not Name.PUBLISHED,
+            nonce=nonce or "",
         )
 
     def _second(self, agent: str) -> Label:

@@ -32,6 +32,24 @@ def test_prepared_text_equals_strict_serialization(
     assert written == SignatureParams(covered, params).serialize()
 
 
+@given(alg=_PRINTABLE, tag=_PRINTABLE, nonce=_PRINTABLE, at=_SECONDS)
+def test_a_nonce_that_was_asked_for_is_escaped_and_stands_in_the_same_place(
+    alg: str, tag: str, nonce: str, at: int
+) -> None:
+    covered = (Component("@authority"), Component("signature-agent"))
+    label = Label(
+        name="x", covered=covered, agent='"x"', alg=alg, tag=tag, nonced=False, nonce=nonce
+    )
+    params = (
+        *(("created", at), ("expires", at + 1), ("keyid", "k")),
+        *((("alg", alg),) if alg else ()),
+        *((("nonce", nonce),) if nonce else ()),
+        *((("tag", tag),) if tag else ()),
+    )
+
+    assert label.write(at, at + 1, "k", "unused") == SignatureParams(covered, params).serialize()
+
+
 def test_the_agent_line_is_the_last_before_the_parameters() -> None:
     covered = (Component("@authority"), Component("signature-agent", (("key", "sig1"),)))
 

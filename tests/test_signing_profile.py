@@ -1,13 +1,17 @@
 """Each profile sends exactly the form that its receivers want."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signing import fields as sf
+from signing import signature
 from signing.algorithms import ED25519, ML_DSA_44
 from signing.errors import AlgorithmUnsupported
 from signing.keys import PrivateKey
-from signing.message import Message
+from signing.message import Component, Message
 from signing.profile import (
     Choice,
     Labels,
@@ -17,9 +21,10 @@ from signing.profile import (
     Second,
     WhenSecond,
     Why,
+    Wish,
     choose,
 )
-from signing.signer import Keyring, sign
+from signing.signer import Keyring, cost, sign
 
 HOME = "https://bot.example"
 DIRECTORY = f"{HOME}/.well-known/http-message-signatures-directory"
@@ -173,6 +178,79 @@ def test_a_choice_is_never_auto_and_never_overrules_the_operator(
 
     assert chosen.name is not Name.AUTO
     assert name is Name.AUTO or chosen == Choice(name, Why.CONFIGURED)
+
+
+CHOSEN = tuple(map(Component, ("user-agent", "@authority", "@target-uri")))
+OTHERS = [name for name in FORMS if name not in (Name.LEGACY, Name.PUBLISHED)]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_covered_beside_the_agent_is_a_choice(name: Name) -> None:
+    message = Message(
+        method="GET",
+        scheme="https",
+        authority="shop.example",
+        target="/",
+        fields=(("User-Agent", "ExampleBot/1.0"),),
+    )
+    profile = Profile(name=name, home=HOME, covered=CHOSEN)
+
+    signed = sign(message, KEYRING, profile, CREATED, NONCE)
+
+    stated = dict(signed.fields)["Signature-Input"]
+    for label in ("sig1", "sig2"):
+        assert (
+            f'{label}=("user-agent" "@authority" "@target-uri" "signature-agent";key="{label}")'
+            in stated
+        )
+    assert sum(cost(KEYRING, profile)) == signed.size
+
+
+@pytest.mark.parametrize("name", [Name.LEGACY, Name.PUBLISHED])
+def test_what_a_fixed_form_covers_is_no_choice(name: Name) -> None:
+    with pytest.raises(ValueError, match=f"what {name} covers belongs to its form"):
+        Profile(name=name, home=HOME, covered=CHOSEN)
+
+
+@pytest.mark.parametrize("nonce", [None, "abc", 'a"b\\c', " "])
+@pytest.mark.parametrize("name", [*OTHERS, Name.LEGACY])
+def test_a_wish_that_is_granted_decides_label_coverage_and_nonce(
+    name: Name, nonce: str | None
+) -> None:
+    wish = Wish(
+        label="theirs",
+        covered=(Component("@path"), Component("@authority")),
+        nonce=nonce,
+        keyid=KEYRING.first.keyid,
+    )
+    message = Message(method="GET", scheme="https", authority="shop.example", target="/")
+    covered = None if name is Name.LEGACY else CHOSEN
+    profile = Profile(name=name, home=HOME, covered=covered, wish=wish)
+
+    signed = sign(message, KEYRING, profile, CREATED, NONCE)
+
+    assert signed.labels == ("theirs", "sig2")
+    fields = dict(signed.fields)
+    agent = '"signature-agent"' if name is Name.LEGACY else '"signature-agent";key="theirs"'
+    first = fields["Signature-Input"].partition(", sig2=")[0]
+    said = sf.serialize_string(NONCE if nonce is None else nonce)
+    assert first == (
+        f'theirs=("@path" "@authority" {agent}){TIMES};keyid="{KEYRING.first.keyid}"'
+        f';alg="ed25519";nonce={said};tag="web-bot-auth"'
+    )
+    if name is not Name.LEGACY:
+        assert fields["Signature-Agent"].startswith("theirs=")
+    assert sum(cost(KEYRING, profile)) == signed.size
+    whole = replace(message, fields=signed.fields)
+    (ours, _) = signature.read(whole)
+    assert ours.fault(whole, KEYRING.first.public_key) is None
+
+
+def test_the_published_form_grants_no_wish() -> None:
+    wish = Wish(label="a", covered=(Component("@authority"),), nonce=None, keyid="k")
+
+    with pytest.raises(ValueError, match="grants no wish"):
+        Profile(name=Name.PUBLISHED, home=HOME, wish=wish)
 
 
 HOMES = [
