@@ -98,6 +98,13 @@ async def served(held: Sequence[PrivateKey], wall: float = WALL) -> AsyncIterato
     app = publish.application(
         lambda: found, lambda: held, authority=AUTHORITY, wall=lambda: wall, skew=3
     )
+    async with running(app) as site:
+        yield site
+
+
+@asynccontextmanager
+async def running(app: web.Application) -> AsyncIterator[Site]:
+    """An application of ours at a free port."""
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,23 +1,28 @@
 """What we publish, fetched from a real server on loopback."""
 
+import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import AsyncIterator
 
 import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+from published import AUTHORITY, CARD, WALL, running, served
 
-from crawler.serve import publish
+from crawler.serve import publish, static
 from crawler.settings import Bot, Origin, ProfileName, Publish, Second, Settings
-from signing import directory
+from signing import digest, directory
 from signing.algorithms import ED25519, by_name
 from signing.base import read_params, signature_base
 from signing.fields import byte_sequence, parse_dictionary
 from signing.keys import PrivateKey, generate
 from signing.message import Message
 
-WALL = 1_800_000_000.0
-AUTHORITY = "bot.example"
+PATHS = (directory.WELL_KNOWN, "/", publish.PQ_KEYS, CARD, "/bot")
+NAMES = ("ed25519", "ml-dsa-44", "ml-dsa-65")
 
 
 def settings(
@@ -127,27 +132,168 @@ async def test_the_bot_page_escapes_what_the_operator_wrote(site: str) -> None:
     assert "<script" not in text
 
 
-async def test_an_unchanged_document_is_not_sent_again(site: str) -> None:
-    async with aiohttp.ClientSession() as session:
-        async with session.get(site + "/bot") as first:
-            etag = first.headers["ETag"]
-        async with session.get(site + "/bot", headers={"If-None-Match": f'"x", W/{etag}'}) as again:
-            body = await again.read()
-        async with session.head(site + "/bot") as head:
-            length = head.headers["Content-Length"]
+@pytest.mark.parametrize("path", PATHS)
+async def test_head_has_every_field_of_get(keys: tuple[PrivateKey, PrivateKey], path: str) -> None:
+    async with served(keys) as at:
+        got, head = await at.asked(path), await at.asked(path, "HEAD")
 
-    assert (again.status, body, again.headers["ETag"]) == (304, b"", etag)
-    assert int(length) > 1000
+    assert (head.status, head.body) == (200, b"")
+    assert head.without("date") == got.without("date")
+    assert head.field("Content-Length") == str(len(got.body))
 
 
-async def test_nothing_else_is_there(site: str) -> None:
-    async with aiohttp.ClientSession() as session:
-        async with session.get(site + "/keys") as missing:
-            pass
-        async with session.post(site + "/bot") as post:
-            pass
+@pytest.mark.parametrize("path", PATHS)
+async def test_each_document_states_its_digest(
+    keys: tuple[PrivateKey, PrivateKey], path: str
+) -> None:
+    async with served(keys) as at:
+        answer = await at.asked(path, Accept_Encoding="gzip")
 
-    assert (missing.status, post.status) == (404, 405)
+    assert digest.agrees(answer.field("Content-Digest") or "", answer.body)
+    assert answer.field("Content-Encoding") is None
+    assert "no-transform" in (answer.field("Cache-Control") or "")
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_an_unchanged_document_is_not_sent_again(
+    keys: tuple[PrivateKey, PrivateKey], path: str
+) -> None:
+    async with served(keys) as at:
+        got = await at.asked(path)
+        etag = got.field("ETag")
+        again = await at.asked(path, If_None_Match=f'"x", W/{etag}')
+        whole = [
+            await at.asked(path, If_None_Match='"x"'),
+            await at.asked(path, If_Modified_Since="Fri, 01 Jan 2100 00:00:00 GMT"),
+        ]
+        failed = await at.asked(path, If_Match='"x"')
+
+    assert (again.status, again.body) == (304, b"")
+    assert again.without("date") == got.without("date", "content-type", "content-length")
+    assert [answer.status for answer in whole] == [200, 200]
+    assert failed.status == 412
+
+
+async def test_scripts_of_other_origins_may_ask(keys: tuple[PrivateKey, PrivateKey]) -> None:
+    async with served(keys) as at:
+        answer = await at.asked(publish.PQ_KEYS, "OPTIONS", Origin="https://tool.example")
+
+    assert (answer.status, answer.body) == (204, b"")
+    assert [answer.field(name) for name, _ in publish.PREFLIGHT] == [
+        value for _, value in publish.PREFLIGHT
+    ]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"])
+async def test_nothing_else_is_done_with_it(
+    keys: tuple[PrivateKey, PrivateKey], method: str
+) -> None:
+    async with served(keys) as at:
+        answer = await at.asked("/bot", method)
+
+    assert answer.status == 405
+    assert {*(answer.field("Allow") or "").replace(" ", "").split(",")} == {
+        "GET",
+        "HEAD",
+        "OPTIONS",
+    }
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
+@pytest.mark.parametrize("path", ["/keys", "/bot/", "/.well-known/", "/..%2fkeys", "*"])
+async def test_nothing_else_is_there(
+    keys: tuple[PrivateKey, PrivateKey], method: str, path: str
+) -> None:
+    async with served(keys) as at:
+        answer = await at.asked(path, method)
+
+    assert answer.status in (400, 404)
+    assert answer.field("Signature") is None
+
+
+async def test_the_card_names_the_url_that_it_is_fetched_from(
+    keys: tuple[PrivateKey, PrivateKey],
+) -> None:
+    async with served(keys) as at:
+        answer = await at.asked(CARD)
+
+    card = msgspec.json.decode(answer.body)
+    assert answer.field("Content-Type") == "application/json"
+    assert card["client_id"] == f"https://{AUTHORITY}{CARD}"
+    assert card["jwks_uri"] == f"https://{AUTHORITY}{directory.WELL_KNOWN}"
+
+
+async def test_a_signature_is_made_anew_in_time_and_with_new_keys() -> None:
+    clock, held = [WALL], [generate(ED25519)]
+
+    def found() -> dict[str, publish.Document]:
+        return publish.documents(settings(), [key.public_key for key in held], [])
+
+    app = publish.application(
+        found, lambda: held, authority=AUTHORITY, wall=lambda: clock[0], skew=3
+    )
+    async with running(app) as at:
+        first = await at.asked("/")
+        clock[0] += 3599
+        same = await at.asked("/")
+        clock[0] += 1
+        later = await at.asked("/")
+        clock[0] -= 7200
+        earlier = await at.asked("/")
+        held.append(generate(ED25519))
+        with_another = await at.asked("/")
+        held.clear()
+        with_none = await at.asked("/")
+
+    said = [answer.field("Signature-Input") or "" for answer in (first, same, later, earlier)]
+    assert said[0] == said[1]
+    assert [
+        f";created={int(WALL) + shift};" in text
+        for text, shift in zip(said, (-3, -3, 3597, -3603), strict=True)
+    ] == [True] * 4
+    assert (with_another.field("Signature") or "").count("sig") == 2
+    assert with_none.body == b'{"keys":[]}'
+    assert with_none.field("Signature") is None
+    assert digest.agrees(with_none.field("Content-Digest") or "", with_none.body)
+
+
+def test_ml_dsa_signs_no_directory_even_where_its_key_stands_in_it(
+    keys: tuple[PrivateKey, PrivateKey],
+) -> None:
+    found = publish.documents(settings(combined=True), [key.public_key for key in keys], [])
+
+    fields = dict(
+        publish.signed(found[directory.WELL_KNOWN], keys, authority=AUTHORITY, created=1, expires=2)
+    )
+
+    assert keys[1].keyid.encode() in found[directory.WELL_KNOWN].body
+    assert keys[1].keyid not in fields["Signature-Input"]
+    assert list(parse_dictionary(fields["Signature"])) == ["sig1"]
+
+
+@given(seeds=st.lists(st.binary(min_size=32, max_size=32), min_size=2, max_size=4), data=st.data())
+def test_no_document_and_no_field_ever_has_a_secret(
+    seeds: list[bytes], data: st.DataObject
+) -> None:
+    names = data.draw(st.lists(st.sampled_from(NAMES), min_size=len(seeds), max_size=len(seeds)))
+    held = [PrivateKey(by_name(name), seed) for name, seed in zip(names, seeds, strict=True)]
+    found = publish.documents(
+        settings(combined=data.draw(st.booleans())), [key.public_key for key in held], []
+    )
+    term = static.Term(created=1, expires=100_000)
+
+    files = static.files(found, held, authority=AUTHORITY, term=term)
+
+    everything = b"\n".join(files.values())
+    for seed in seeds:
+        for spelled in (
+            seed,
+            seed.hex().encode(),
+            b64encode(seed).rstrip(b"="),
+            urlsafe_b64encode(seed).rstrip(b"="),
+        ):
+            assert spelled not in everything
+    assert not re.search(rb'"(d|priv)"', everything)
 
 
 @pytest.mark.parametrize(

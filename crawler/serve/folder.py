@@ -30,6 +30,8 @@ def update(folder: Path, files: Mapping[str, bytes]) -> tuple[str, ...]:
     good; others get one of a later second. Raises FolderUnusable before anything is written where
     somebody else's file stands in the way, or where it cannot be written.
     """
+    if folder.exists() and not folder.is_dir():
+        raise FolderUnusable(f"{folder}: is no folder", "name one, or one that is to be made")
     try:
         ours = _ours(folder)
         for name, content in files.items():

@@ -187,18 +187,17 @@ def application(
                 request.method, METHODS.split(", "), text=f"only {METHODS}\n"
             )
         headers = dict((*document.fields, ("ETag", document.etag), *current(document)))
-        match conditional.decide(
+        outcome = conditional.decide(
             document.etag,
             if_match=request.headers.getall("If-Match", ()),
             if_none_match=request.headers.getall("If-None-Match", ()),
-        ):
-            case Outcome.FULL:
-                return web.Response(body=document.body, headers=headers)
-            case Outcome.NOT_MODIFIED:
-                del headers["Content-Type"]
-                return web.Response(status=304, headers=headers)
-            case Outcome.FAILED:
-                raise web.HTTPPreconditionFailed(text="another version stands here now\n")
+        )
+        if outcome is Outcome.FAILED:
+            raise web.HTTPPreconditionFailed(text="another version stands here now\n")
+        if outcome is Outcome.NOT_MODIFIED:
+            del headers["Content-Type"]
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=document.body, headers=headers)
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", hand_out)
