@@ -9,7 +9,6 @@ from typing import Final
 from crawler import shipped
 from crawler.problems import Problem, UsageProblem
 from crawler.serve import account, captured, discovery
-from crawler.serve import policy as policies
 from crawler.serve.discovery import Directories
 from crawler.serve.reader import DECODED, KEYS, NoKeySet, Reach, Reader
 from crawler.watch import moments
@@ -122,6 +121,7 @@ async def _key_set(keys: str) -> KeySet:
 def gate(policy: Path | None, host: str, port: int) -> None:
     """Judge the requests that a server asks about, until interrupted."""
     from crawler.serve import gatehouse
+    from crawler.serve import policy as policies
 
     asyncio.run(
         gatehouse.run(policies.default() if policy is None else policies.load(policy), host, port)

@@ -98,13 +98,18 @@ def account(
         explanation=None if verification.reason is None else EXPLAINED[verification.reason],
         method=message.method,
         scheme=message.scheme,
-        authority=message.authority,
-        target=message.target,
+        authority=_shown(message.authority),
+        target=_shown(message.target),
         at=datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         signatures=tuple(_signature(one, message, content) for one in verification.labels),
         passed_over=verification.passed_over,
         notes=tuple(notes),
     )
+
+
+def _shown(text: str) -> str:
+    """What a stranger wrote, without bytes that a terminal might obey."""
+    return text.encode("ascii", "backslashreplace").decode()
 
 
 def _signature(one: Judgement, message: Message, content: bytes) -> Signature:

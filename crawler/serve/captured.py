@@ -15,7 +15,7 @@ from signing.errors import SigningError
 from signing.message import Message
 
 _NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_REQUEST_LINE: Final = re.compile(rf"({_NAME}) (\S+) HTTP/\d(?:\.\d)?")
+_REQUEST_LINE: Final = re.compile(rf"({_NAME}) ([!-~\x80-\xff]+) HTTP/\d(?:\.\d)?")
 _FIELD: Final = re.compile(rf"({_NAME}):(.*)")
 _CONTROL: Final = re.compile(r"[\0-\x08\x0a-\x1f\x7f]")
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
