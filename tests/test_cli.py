@@ -111,6 +111,7 @@ def test_init_writes_the_shipped_files_and_keys_that_only_the_owner_reads(tmp_pa
     for published in (
         "/.well-known/http-message-signatures-directory",
         "/.well-known/bot-pq-jwks.json",
+        "/.well-known/signature-agent-card",
         "/bot",
     ):
         assert published in ended.answer
@@ -290,6 +291,7 @@ async def test_serve_publishes_the_keys_and_the_page_until_it_is_asked_to_end(
                 "/",
                 "/.well-known/http-message-signatures-directory",
                 "/.well-known/bot-pq-jwks.json",
+                "/.well-known/signature-agent-card",
                 "/bot",
             )
         }
@@ -308,6 +310,37 @@ async def test_serve_publishes_the_keys_and_the_page_until_it_is_asked_to_end(
     for secret in seeds(somebody):
         assert secret.encode() not in b"".join(documents.values())
     assert (ended.code, ended.said) == (0, "")
+
+
+def test_publish_writes_the_same_as_files_for_a_web_server(
+    tmp_path: Path, site: CapturingServer
+) -> None:
+    somebody = operator(tmp_path, site)
+    ended = somebody.crawl("publish", "public", "--authority", "keys.example", "--lifetime", "7d")
+
+    files = {
+        path.name: path.read_text() for path in (tmp_path / "public").rglob("*.*") if path.is_file()
+    }
+    assert ended.code == 0
+    assert "signatures expire" in ended.answer
+    assert "crawl: note: our requests lead to bot.home" in ended.said
+    assert "ExampleBot" in files["bot.html"]
+    assert "add_header Signature-Input" in files["nginx-snippet.conf"]
+    for secret in seeds(somebody):
+        assert secret not in "".join(files.values())
+
+
+def test_publish_over_somebody_elses_page_says_what_to_try(
+    tmp_path: Path, site: CapturingServer
+) -> None:
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "index.html").write_text("hello")
+    ended = operator(tmp_path, site).crawl("publish", "public")
+
+    code, answer, (problem, hint) = complaint(ended)
+    assert (code, answer) == (1, "")
+    assert "public/index.html: is there already" in problem
+    assert "a folder of its own" in hint
 
 
 def test_serve_at_a_port_that_is_taken_says_what_to_try(

@@ -50,8 +50,8 @@ def publish(settings: Settings, folder: Path, authority: str | None, lifetime: s
 signatures expire {static.written(term.expires)}
 
 Next:
-  1. Have https://{where} serve {folder}: {static.NGINX} says how nginx does, {static.HEADERS} is
-     for hosts that read it (Netlify, Cloudflare Pages). Reload nginx now, if it does already.
+  1. Serve {folder} at https://{where}. For nginx, {static.NGINX} in it says how;
+     where it does already, reload it now. Netlify and Cloudflare Pages read {static.HEADERS}.
   2. Publish again by {static.written(term.renew)}, and when keys or settings change."""
     )
     if where != home:
@@ -67,7 +67,7 @@ def _authority(given: str) -> str:
     from crawler.polite import target
 
     found = target.sendable(f"https://{given}/")
-    if isinstance(found, target.Unsendable) or found.target != "/":
+    if isinstance(found, target.Unsendable) or {*given} & {*"/\\?#"}:
         raise UsageProblem(
             f"--authority {target.shown(given)}: is no host name, with or without a port",
             "for example --authority bot.example",
@@ -78,7 +78,7 @@ def _authority(given: str) -> str:
 def _lifetime(given: str, least: int) -> int:
     """Seconds from `created` to `expires`."""
     try:
-        seconds = int(configuration.duration(given if given[-1:].isalpha() else float(given)))
+        seconds = int(configuration.duration(given))
     except ValueError as error:
         raise UsageProblem(f"--lifetime {given}: {error}", "for example --lifetime 30d") from error
     if seconds <= least:

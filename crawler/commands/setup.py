@@ -1,6 +1,7 @@
 """`crawl init` and `crawl check`: the configuration."""
 
 import sys
+import time
 from errno import EEXIST
 from pathlib import Path
 
@@ -41,10 +42,12 @@ def init(folder: Path) -> None:
 Next:
   1. Edit {folder / "crawler.toml"}: [bot] says who you are, home is your https origin.
   2. Edit {folder / "origins.toml"}: the origins that are refreshed.
-  3. Publish what `crawl serve{config}` serves at your home, over https:
+  3. Publish what `crawl serve{config}` serves at your home, over https; where another
+     server is to do it, `crawl publish{config} DIR` writes the files:
        /.well-known/http-message-signatures-directory   the Ed25519 key, which sites verify
        /                                                the same set
        /.well-known/bot-pq-jwks.json                    the ML-DSA key
+       /.well-known/signature-agent-card                who you are, for programs
        /bot                                             the page for people
   4. crawl check{config}
   5. crawl --once --dry-run{config}"""
@@ -59,7 +62,7 @@ def check(settings: Settings) -> int:
     """
     from crawler.fetch.keyring import Keys
 
-    held = Keys(settings.keys_directory, settings.signatures.second.algorithm).current(0.0)
+    held = Keys(settings.keys_directory, settings.signatures.second.algorithm).current(time.time())
     origins = len(settings.origins)
     code = attended(doubts.barred(settings), quiet=False)
     second = f"; sig2 cannot be sent: {held.degraded}" if held.degraded else ""
