@@ -113,15 +113,11 @@ async def opened(policy: Policy) -> AsyncIterator[Gate]:
 
 
 def _memory(policy: Policy, stack: ExitStack) -> Seen | None:
-    match policy.replay.store:
-        case Store.MEMORY:
-            return Memory(policy.replay.entries)
-        case Store.SQLITE:
-            shared = Shared(policy.replay_path)
-            stack.callback(shared.close)
-            return shared
-        case Store.OFF:
-            return None
+    if policy.replay.store is Store.SQLITE:
+        shared = Shared(policy.replay_path)
+        stack.callback(shared.close)
+        return shared
+    return Memory(policy.replay.entries) if policy.replay.store is Store.MEMORY else None
 
 
 def _said(url: str, why: str) -> None:
