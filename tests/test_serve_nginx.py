@@ -43,6 +43,14 @@ def test_each_document_is_sent_as_it_is_with_its_fields(
     assert digest.agrees(answer.field("Content-Digest") or "", answer.body)
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_no_part_is_sent_with_the_digest_of_the_whole(site: Site, path: str) -> None:
+    answer = site.ask(path, Range="bytes=0-9")
+
+    assert answer.status == 200
+    assert digest.agrees(answer.field("Content-Digest") or "", answer.body)
+
+
 @pytest.mark.parametrize("path", SIGNED)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_its_signatures_verify_over_what_nginx_sent(

@@ -83,7 +83,7 @@ def _nginx(about: Iterable[str], fields: Mapping[str, Fields], authority: str) -
     """Directives for a server block whose root is the folder.
 
     nginx makes ETag, Last-Modified and 304 by itself, and says them with these fields. They name
-    the digest of the file as it lies there, so nothing may compress or recode it.
+    the digest of the file as it lies there, so nothing may compress, recode or cut it.
     """
     head = [
         *about,
@@ -106,6 +106,7 @@ def _nginx(about: Iterable[str], fields: Mapping[str, Fields], authority: str) -
             "    charset off;",
             "    gzip off;",
             "    etag on;",
+            "    max_ranges 0;",
             "    if ($request_method = OPTIONS) {",
             *_added(publish.PREFLIGHT, "        "),
             "        return 204;",
