@@ -1,0 +1,381 @@
+"""A site behind a real nginx with the shipped snippets, and `crawl gate` beside it.
+
+Requests go over a plain socket: what a forger sends is what no client library would.
+"""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import keyhouse
+import pytest
+from capture import Answer, Captured, CapturingServer, capturing, respond
+from servers import needs_nginx, nginx
+
+from crawler import shipped
+from crawler.serve import gatehouse, ruling
+from signing import algorithms, directory, keys
+from signing.message import Message
+from signing.profile import Labels, Name
+from signing.signer import Keyring
+
+pytestmark = needs_nginx
+
+ADDRESS: Final = "127.0.0.1"
+HOME: Final = "https://bot.example"
+TARGET: Final = "/caf%C3%A9/a%2Fb;c?q=%7E&u=https://x.example/y&empty="
+CRAWL: Final = str(Path(sys.executable).with_name("crawl"))
+RING = Keyring(keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_44))
+STRANGERS = Keyring(keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_44))
+NONCES = count()
+POLICY: Final = """
+[site]
+scheme = "http"
+[[agent]]
+origin = "https://bot.example"
+keys = ["bot.json"]
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarded:
+    """A site behind nginx: where it is asked, and what reaches it."""
+
+    port: int
+    site: CapturingServer
+
+    @property
+    def authority(self) -> str:
+        return f"{ADDRESS}:{self.port}"
+
+    def signed(
+        self,
+        ring: Keyring = RING,
+        target: str = TARGET,
+        labels: Labels = Labels.BOTH,
+        profile: Name = Name.BRIDGE,
+    ) -> Message:
+        return keyhouse.signed(
+            ring,
+            HOME,
+            profile=profile,
+            labels=labels,
+            authority=self.authority,
+            scheme="http",
+            target=target,
+            created=int(time.time()) - 3,
+            nonce=next(NONCES).to_bytes(64),
+        )
+
+    def ask(self, message: Message, more: Sequence[tuple[str, str]] = (), body: str = "") -> "Got":
+        """Send a request as it stands, with more fields."""
+        before = len(self.site.requests)
+        fields = [*message.fields, *more, ("Connection", "close")]
+        lines = [
+            f"{message.method} {message.target} HTTP/1.1",
+            *(f"{name}: {value}" for name, value in fields),
+        ]
+        with socket.create_connection((ADDRESS, self.port), timeout=10) as wire:
+            wire.sendall(("\r\n".join(lines) + "\r\n\r\n" + body).encode("latin-1"))
+            data = b""
+            while piece := wire.recv(65536):
+                data += piece
+        head, _, text = data.decode("latin-1").partition("\r\n\r\n")
+        status = int(head.split(" ")[1])
+        told = [line.partition(": ")[::2] for line in head.split("\r\n")[1:]]
+        arrived = self.site.requests[before:]
+        return Got(
+            status=status,
+            fields={name.lower(): value for name, value in told},
+            text=text,
+            arrived=arrived[0] if arrived else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Got:
+    """An answer, and the request as it reached the site, if it did."""
+
+    status: int
+    fields: dict[str, str]
+    text: str
+    arrived: Captured | None
+
+    def told(self, name: str) -> str | None:
+        """What the site was told by a field."""
+        assert self.arrived is not None
+        return self.arrived.field(name)
+
+
+def bare(guarded: Guarded, target: str = "/") -> Message:
+    authority = guarded.authority
+    fields = (("Host", authority),)
+    return Message(method="GET", scheme="http", authority=authority, target=target, fields=fields)
+
+
+def page(_: Captured) -> Answer:
+    return respond(200, ("Content-Type", "text/html"), body=b"page")
+
+
+@contextmanager
+def gate_at_work(folder: Path, policy: str) -> Iterator[int]:
+    """The port of a gate."""
+    assert RING.second is not None
+    (folder / "gate.toml").write_text(policy)
+    keys_of_bot = directory.key_set([RING.first.public_key, RING.second.public_key])
+    (folder / "bot.json").write_bytes(keys_of_bot)
+    process = subprocess.Popen(
+        [CRAWL, "gate", "--policy", str(folder / "gate.toml"), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    with process.stdout as said:
+        try:
+            yield int(said.readline().rpartition(":")[2].partition("/")[0])
+        finally:
+            process.terminate()
+            assert process.wait(10) == 0
+
+
+@contextmanager
+def guarded_by(folder: Path, policy: str) -> Iterator[Guarded]:
+    with ExitStack() as stack:
+        site = stack.enter_context(capturing(page, ADDRESS))
+        port = stack.enter_context(gate_at_work(folder, policy))
+        yield stack.enter_context(behind(site, port))
+
+
+@contextmanager
+def behind(site: CapturingServer, port: int) -> Iterator[Guarded]:
+    """Both shipped snippets in an nginx, as they say; only the gate's port is another."""
+    snippet = shipped.text("gate-nginx.conf")
+    assert snippet.count("127.0.0.1:8090") == 1
+    at = f"""
+    {snippet.replace("127.0.0.1:8090", f"127.0.0.1:{port}")}
+    location / {{
+        {shipped.text("gate-nginx-location.conf")}
+        proxy_set_header Host $http_host;
+        proxy_pass http://{ADDRESS}:{site.port};
+    }}
+    location /file {{ }}
+    """
+    with nginx({ADDRESS: {"file": b"a file"}}, at={ADDRESS: at}) as server:
+        yield Guarded(port=server.port, site=site)
+
+
+@pytest.fixture(scope="module")
+def open_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """People may come in, and signatures have to be right."""
+    with guarded_by(tmp_path_factory.mktemp("gate"), POLICY) as guarded:
+        yield guarded
+
+
+@pytest.fixture(scope="module")
+def strict_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """Only the known agent may come in, with both signatures, and everybody hears why not."""
+    policy = f"""
+    [admit]
+    require = ["ed25519", "ml-dsa-44"]
+    unsigned = false
+    unknown = false
+    [answers]
+    reasons = "everybody"
+    [replay]
+    store = "sqlite"
+    {POLICY}"""
+    with guarded_by(tmp_path_factory.mktemp("gate"), policy) as guarded:
+        yield guarded
+
+
+@pytest.mark.parametrize("profile", [name for name in Name if name is not Name.AUTO])
+def test_the_site_learns_that_both_labels_are_good(open_site: Guarded, profile: Name) -> None:
+    got = open_site.ask(open_site.signed(profile=profile))
+
+    assert (got.status, got.text) == (200, "page")
+    assert got.told("X-Bot-Outcome") == "verified"
+    assert got.told("X-Bot-Agent") == HOME
+    assert got.told("X-Bot-Algorithms") == "ed25519, ml-dsa-44"
+    assert got.told("X-Bot-Labels") == ("sig1=verified;alg=ed25519, sig2=verified;alg=ml-dsa-44")
+    assert got.told("X-Bot-Reason") is None
+
+
+def test_people_come_in_and_are_nobody(open_site: Guarded) -> None:
+    got = open_site.ask(bare(open_site))
+
+    assert got.status == 200
+    assert got.told("X-Bot-Outcome") == "unverified"
+    assert got.told("X-Bot-Reason") == "no-signature"
+    assert got.told("X-Bot-Agent") is None
+
+
+NAMES = (*ruling.FIELDS, *gatehouse.ORIGINAL)
+
+
+@pytest.mark.parametrize("write", [str, str.lower, str.upper], ids=["as is", "lower", "upper"])
+def test_nothing_that_a_client_says_of_itself_reaches_the_site(
+    open_site: Guarded, write: type[str]
+) -> None:
+    lies = [(write(name), "a lie") for name in NAMES] * 2
+    lies += [(write(name.replace("-", "_")), "a lie") for name in NAMES]
+    got = open_site.ask(bare(open_site), lies)
+
+    assert got.status == 200
+    assert got.told("X-Bot-Outcome") == "unverified"
+    assert got.arrived is not None
+    assert b"a lie" not in got.arrived.head
+
+
+@pytest.mark.parametrize(
+    ("changed", "lies"),
+    [
+        pytest.param({"target": "/other"}, [("X-Original-URI", TARGET)], id="another page"),
+        pytest.param({"method": "POST"}, [("X-Original-Method", "GET")], id="another method"),
+        pytest.param(
+            {"authority": "other.example"}, [("X-Original-Host", "{host}")], id="another host"
+        ),
+    ],
+)
+def test_a_captured_signature_is_good_for_nothing_else_whatever_the_client_says(
+    open_site: Guarded, changed: dict[str, str], lies: list[tuple[str, str]]
+) -> None:
+    message = replace(open_site.signed(), **changed)  # type: ignore[arg-type]
+    if "authority" in changed:
+        others = [field for field in message.fields if field[0] != "Host"]
+        message = replace(message, fields=(("Host", changed["authority"]), *others))
+    said = [(name, value.format(host=open_site.authority)) for name, value in lies]
+    got = open_site.ask(message, [*said, ("Content-Length", "0")])
+
+    assert (got.status, got.arrived) == (403, None)
+
+
+def test_a_forged_signature_gets_403_and_hears_what_is_wanted(open_site: Guarded) -> None:
+    forged = replace(open_site.signed(), target="/other")
+    got = open_site.ask(forged)
+
+    assert (got.status, got.arrived) == (403, None)
+    assert got.fields["accept-signature"].startswith('sig1=("@authority"')
+    assert got.text == "this request is refused \n"
+
+
+def test_a_signature_by_a_key_that_the_agent_does_not_have_makes_nobody(open_site: Guarded) -> None:
+    got = open_site.ask(open_site.signed(STRANGERS))
+
+    assert got.status == 200
+    assert got.told("X-Bot-Outcome") == "unverified"
+    assert got.told("X-Bot-Reason") == "unknown-key"
+    assert got.told("X-Bot-Agent") is None
+
+
+def test_one_good_label_is_enough_where_none_is_required(open_site: Guarded) -> None:
+    good, other = open_site.signed(), open_site.signed(target="/other")
+    # sig2 of another request beside sig1 of this one
+    mixed = tuple(
+        (name, f"{value.partition(', ')[0]}, {theirs.partition(', ')[2]}")
+        if name == "Signature"
+        else (name, value)
+        for (name, value), (_, theirs) in zip(good.fields, other.fields, strict=True)
+    )
+    got = open_site.ask(replace(good, fields=mixed))
+
+    assert got.status == 200
+    assert got.told("X-Bot-Outcome") == "verified"
+    assert got.told("X-Bot-Algorithms") == "ed25519"
+    assert str(got.told("X-Bot-Labels")).endswith("reason=bad-signature")
+
+
+def test_a_request_that_comes_again_gets_429(open_site: Guarded) -> None:
+    message = open_site.signed()
+    first, again = open_site.ask(message), open_site.ask(message)
+
+    assert (first.status, again.status, again.arrived) == (200, 429, None)
+    assert "accept-signature" not in again.fields
+
+
+def test_what_cannot_be_read_gets_400(open_site: Guarded) -> None:
+    message = open_site.signed()
+    torn = tuple(
+        (name, "sig1" if name == "Signature-Input" else value) for name, value in message.fields
+    )
+    got = open_site.ask(replace(message, fields=torn))
+
+    assert (got.status, got.arrived) == (400, None)
+
+
+def test_a_body_goes_to_the_site_and_not_to_the_gate(open_site: Guarded) -> None:
+    message = replace(bare(open_site, "/form"), method="POST")
+    got = open_site.ask(message, [("Content-Length", "5")], body="hello")
+
+    assert got.status == 200
+    assert got.arrived is not None
+    assert got.arrived.body == b"hello"
+
+
+def test_a_file_of_nginx_itself_is_behind_the_gate_too(open_site: Guarded) -> None:
+    message = open_site.signed(target="/file")
+    got, again = open_site.ask(message), open_site.ask(message)
+
+    assert (got.status, got.text, again.status) == (200, "a file", 429)
+
+
+def test_fields_of_eight_thousand_bytes_reach_the_gate(open_site: Guarded) -> None:
+    message = open_site.signed()
+    longest = max(len(value) for _, value in message.fields)
+    got = open_site.ask(message, [("Cookie", "c" * 7900), ("X-Long", "x" * 7900)])
+
+    assert longest > 3300
+    assert got.told("X-Bot-Outcome") == "verified"
+
+
+def test_a_strict_site_lets_in_who_brings_both(strict_site: Guarded) -> None:
+    got = strict_site.ask(strict_site.signed())
+
+    assert got.status == 200
+    assert got.told("X-Bot-Algorithms") == "ed25519, ml-dsa-44"
+
+
+@pytest.mark.parametrize(
+    ("labels", "ring", "reason"),
+    [
+        pytest.param(Labels.FIRST, RING, "signature-missing", id="sig1 alone"),
+        pytest.param(Labels.BOTH, STRANGERS, "unknown-key", id="a stranger"),
+        pytest.param(None, RING, "no-signature", id="unsigned"),
+    ],
+)
+def test_a_strict_site_refuses_others_and_says_why_and_what_is_wanted(
+    strict_site: Guarded, labels: Labels | None, ring: Keyring, reason: str
+) -> None:
+    message = strict_site.signed(ring, labels=labels) if labels else bare(strict_site)
+    got = strict_site.ask(message)
+
+    assert (got.status, got.arrived) == (403, None)
+    assert got.text == f"this request is refused {reason}\n"
+    assert got.fields["accept-signature"].count("created;expires;keyid") == 2
+    assert 'alg="ml-dsa-44"' in got.fields["accept-signature"]
+
+
+def test_while_the_gate_is_away_nobody_comes_in(tmp_path: Path) -> None:
+    with capturing(page, ADDRESS) as site, gate_at_work(tmp_path, POLICY) as port:
+        pass
+    with capturing(page, ADDRESS) as site, behind(site, port) as guarded:
+        got = guarded.ask(bare(guarded))
+
+    assert (got.status, got.arrived) == (500, None)
+
+
+def test_the_snippets_overwrite_each_field_that_is_trusted() -> None:
+    server, location = (shipped.text(name) for name in shipped.GATE[1:])
+    overwritten = {
+        line.split()[1] for line in location.splitlines() if line.startswith("proxy_set_header ")
+    }
+    asked = {line.split()[1] for line in server.splitlines() if "proxy_set_header  " in line}
+
+    assert overwritten == set(NAMES)
+    assert asked == {"Content-Length", *gatehouse.ORIGINAL}
