@@ -1,9 +1,10 @@
 """The files of `crawl publish` hold the same as our own server's answers, in each host's form."""
 
+import dataclasses
 import re
 
 import pytest
-from published import AUTHORITY, CARD, WALL, documents, keys
+from published import AUTHORITY, CARD, SETTINGS, WALL, documents, keys
 
 from crawler.serve import publish, static
 from signing import directory, possession
@@ -79,13 +80,33 @@ def test_it_says_on_top_until_when_the_signatures_are_good(name: str) -> None:
 
     assert all(line.startswith("#") for line in top.splitlines())
     assert "https://bot.example" in top
-    assert "The signatures expire 2027-02-14 08:00 UTC: publish again by 2027-02-13 08:00 UTC." in (
+    assert "The signatures expire 2027-02-14 08:00 UTC. Publish again by 2027-02-13 08:00 UTC." in (
         top
     )
 
 
 def test_copies_have_their_day_between_the_last_publishing_and_the_end() -> None:
     assert TERM.expires - TERM.renew == publish.MAX_AGE
+
+
+@pytest.mark.parametrize(
+    ("ends", "renew"),
+    [(TERM.created + 86_400, TERM.created + 86_400), (TERM.expires, TERM.renew)],
+    ids=["a key ends before", "no key ends before"],
+)
+def test_a_key_that_ends_is_published_no_longer_than_that(ends: int, renew: int) -> None:
+    assert static.Term(created=TERM.created, expires=TERM.expires, ends=ends).renew == renew
+
+
+def test_the_first_end_of_all_published_keys_is_found() -> None:
+    first, _, pq = (key.public_key for key in HELD)
+    ending = [
+        dataclasses.replace(first, expires=2_000_000_000),
+        dataclasses.replace(pq, expires=1_900_000_000),
+    ]
+
+    assert static.first_end(documents(HELD)) is None
+    assert static.first_end(publish.documents(SETTINGS, ending, [])) == 1_900_000_000
 
 
 def test_lines_are_short_enough_for_their_hosts() -> None:

@@ -39,10 +39,13 @@ def publish(settings: Settings, folder: Path, authority: str | None, lifetime: s
             "`crawl keys list` says what is the matter, `crawl keys new` makes one",
         )
     created = int(time.time()) - settings.signatures.skew
-    term = static.Term(created=created, expires=created + _lifetime(lifetime, desk.MAX_AGE))
-    files = static.files(
-        keys.documents(settings, where), keys.current(), authority=where, term=term
+    documents = keys.documents(settings, where)
+    term = static.Term(
+        created=created,
+        expires=created + _lifetime(lifetime, desk.MAX_AGE),
+        ends=static.first_end(documents),
     )
+    files = static.files(documents, keys.current(), authority=where, term=term)
     for name in folders.update(folder, files):
         print(f"{'wrote' if name in files else 'removed'} {folder / name}")
     print(

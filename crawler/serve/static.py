@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from crawler.serve import publish
 from crawler.serve.publish import Document, Fields
+from signing import directory
 from signing.keys import PrivateKey
 
 NGINX: Final = "nginx-snippet.conf"
@@ -25,21 +26,31 @@ _FILES: Final = {"/": "index.html", "/bot": "bot.html"}  # what static hosts ser
 class Term(Struct, frozen=True, kw_only=True):
     """From when until when the signatures are good, in Unix seconds.
 
+    `ends` is when the first of the published keys is to be published no more, where one is.
     `renew` is the last moment at which to publish anew: who fetched just before it may keep a copy
     for as long as `Cache-Control` says.
     """
 
     created: int
     expires: int
+    ends: int | None = None
 
     @property
     def renew(self) -> int:
-        return self.expires - publish.MAX_AGE
+        latest = self.expires - publish.MAX_AGE
+        return latest if self.ends is None else min(latest, self.ends)
 
 
 def written(seconds: int) -> str:
     """A moment as people read it, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def first_end(documents: Mapping[str, Document]) -> int | None:
+    """When the first of the published keys ends, in Unix seconds; None where none has an end."""
+    sets = [documents[path].body for path in (directory.WELL_KNOWN, publish.PQ_KEYS)]
+    keys = [key for body in sets for key in directory.read_key_set(body, most=len(body)).keys]
+    return min((key.expires for key in keys if key.expires is not None), default=None)
 
 
 def files(
@@ -61,7 +72,7 @@ def files(
         fields[path] = (*document.fields, *signatures)
     about = (
         f"Published at https://{authority} by `crawl publish`, which writes this file anew.",
-        f"The signatures expire {written(term.expires)}: publish again by {written(term.renew)}.",
+        f"The signatures expire {written(term.expires)}. Publish again by {written(term.renew)}.",
     )
     found[HEADERS] = _headers(about, fields).encode()
     found[NGINX] = _nginx(about, fields, authority).encode()
