@@ -5,14 +5,17 @@ RFC lets the last one win, and a reader that takes the first would see another m
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 import http_sf
 from http_sf import DisplayString, Token
+from http_sf.retrofit import retrofit
 
 from signing.errors import DuplicateMember, FieldUnreadable, FieldUnwritable, LabelMismatch
 
@@ -48,6 +51,41 @@ class InnerList:
 Member: TypeAlias = Item | InnerList
 
 
+class Kind(StrEnum):
+    """What a structured field is at the top."""
+
+    ITEM = "item"
+    LIST = "list"
+    DICTIONARY = "dictionary"
+
+
+# What http-sf's table lacks or has under another name: RFC 9421, RFC 9530, RFC 9440, RFC 9745 and
+# Web Bot Auth. The fields that are not sent, but stand for others ("SF-Date"), are taken out.
+_KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {name: Kind(kind) for name, kind in retrofit.items() if not name.startswith("sf-")}
+    | dict.fromkeys(
+        (
+            "accept-signature",
+            "content-digest",
+            "repr-digest",
+            "signature",
+            "signature-agent",
+            "signature-input",
+            "want-content-digest",
+            "want-repr-digest",
+        ),
+        Kind.DICTIONARY,
+    )
+    | dict.fromkeys(("client-cert", "deprecation"), Kind.ITEM)
+    | {"client-cert-chain": Kind.LIST}
+)
+
+
+def kind(name: str) -> Kind | None:
+    """The type of a field, given in lower case, None if it is not known to be structured."""
+    return _KINDS.get(name)
+
+
 def parse_dictionary(value: str | bytes) -> dict[str, Member]:
     """The members of a dictionary field by name, in their order; none for an empty field.
 
@@ -55,6 +93,11 @@ def parse_dictionary(value: str | bytes) -> dict[str, Member]:
     """
     parsed = _parse(value, "dictionary")
     return {key: _member(member) for key, member in parsed.items()}
+
+
+def parse_list(value: str | bytes) -> tuple[Member, ...]:
+    """The members of a list field in their order; none for an empty one. Raises FieldUnreadable."""
+    return tuple(_member(member) for member in _parse(value, "list"))
 
 
 def parse_item(value: str | bytes) -> Item:
@@ -129,6 +172,11 @@ def serialize_member(member: Member) -> str:
 def serialize_dictionary(members: Mapping[str, Member]) -> str:
     """A dictionary field in the given order. Raises FieldUnwritable, also if it is empty."""
     return _serialize({key: _plain(member) for key, member in members.items()})
+
+
+def serialize_list(members: Iterable[Member]) -> str:
+    """A list field in the given order. Raises FieldUnwritable, also if it is empty."""
+    return _serialize([_plain(member) for member in members])
 
 
 def _parse(value: str | bytes, kind: str) -> Any:  # http-sf's own nested dicts, lists and tuples

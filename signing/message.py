@@ -1,8 +1,7 @@
 """An HTTP message as signatures see it, and the value of each of its components (RFC 9421, 2).
 
 What cannot be had is an error and never skipped: a base with a hole would verify elsewhere.
-Names and parameters that are not in the tables below (``@query-param``, ``;sf``, ``;bs``,
-``;tr``) are refused; verifiers differ on them.
+Trailers (``;tr``) cannot: whoever gives us a message does not keep them apart from its fields.
 """
 
 import re
@@ -13,11 +12,18 @@ from typing import Final
 
 from signing import fields as sf
 from signing.errors import ComponentUnavailable, FieldUnreadable, FieldUnwritable
+from signing.query import decoded, encoded
 from signing.reading import Reading
 
 _NAME: Final = re.compile(r"@?[a-z0-9!#$%&'*+.^_`|~-]+")
 _ABSOLUTE: Final = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _DEFAULT_PORT: Final = MappingProxyType({"http": ":80", "https": ":443"})
+_WHOLE_SERVER: Final = frozenset({"CONNECT", "OPTIONS"})
+_NO_PARAMS: Final[Mapping[str, str]] = MappingProxyType({})
+_REQ: Final = frozenset({"req"})
+_FLAGS: Final = frozenset({"req", "sf", "bs"})
+_TEXTS: Final = frozenset({"key", "name"})
+_OF_FIELDS: Final = frozenset({"sf", "bs", "key"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,8 @@ class Message:
     """A request, or a response (with ``status``, and the ``request`` that it answers).
 
     ``target`` is the request target exactly as it is sent, ``authority`` what Host or
-    :authority says. Field values are text; what is not ASCII cannot be covered.
+    :authority says. Field values are text, octets that are no UTF-8 as surrogates (PEP 383);
+    what is not ASCII can be covered with ``;bs`` only.
     Raises ComponentUnavailable for a request without a method, an http(s) scheme or a host.
     """
 
@@ -99,47 +106,91 @@ class Message:
         Raises ComponentUnavailable.
         """
         value = self._value(item)
-        # Printable ASCII is the common case; a tab inside a field is legal too.
-        if value.isascii() and (value.isprintable() or value.replace("\t", "").isprintable()):
-            return value
+        if value.isascii():
+            if value.isprintable():
+                if value == value.strip(" ") or item.name[0] != "@":
+                    return value
+                raise ComponentUnavailable(item.identifier, "it begins or ends with a space")
+            # Inside of a field a tab is legal too.
+            if item.name[0] != "@" and value.replace("\t", "").isprintable():
+                return value
         raise ComponentUnavailable(item.identifier, "not ASCII, or a control character in it")
 
     def _value(self, item: Component) -> str:
-        message, key = self, None
-        for name, value in item.params:
-            if name == "req" and value is True:
-                if self.request is None:
-                    raise ComponentUnavailable(item.identifier, "there is no request to look at")
-                message = self.request
-            elif name == "key" and isinstance(value, str):
-                key = value
-            else:
-                raise ComponentUnavailable(item.identifier, f"unknown parameter {name!r}")
-        if item.name.startswith("@"):
-            if key is not None:
-                raise ComponentUnavailable(item.identifier, "a derived component has no members")
-            return message._derived(item)
+        params = _params(item) if item.params else _NO_PARAMS
+        message: Message | None = self.request if "req" in params else self
+        if message is None:
+            raise ComponentUnavailable(item.identifier, "there is no request to look at")
+        if item.name[0] == "@":
+            return message._derived(item, params)
         found = message.field(item.name)
         if found is None:
             raise ComponentUnavailable(item.identifier, "the message has no such field")
-        return found if key is None else message._member(item, key)
+        return found if params.keys() <= _REQ else message._shaped(item, params)
 
-    def _member(self, item: Component, key: str) -> str:
+    def _shaped(self, item: Component, params: Mapping[str, str]) -> str:
+        reading = self._reading
         try:
-            member = self._reading.member(item.name, key)
+            if "key" not in params:
+                return reading.strict(item.name) if "sf" in params else reading.wrapped(item.name)
+            member = reading.member(item.name, params["key"])
         except FieldUnreadable as error:
-            raise ComponentUnavailable(item.identifier, f"no dictionary: {error}") from error
+            what = "no dictionary: " if "key" in params else ""
+            raise ComponentUnavailable(item.identifier, f"{what}{error}") from error
+        except FieldUnwritable as error:
+            why = "an empty list or dictionary, which has no strict form"
+            raise ComponentUnavailable(item.identifier, why) from error
         if member is None:
             raise ComponentUnavailable(item.identifier, "the dictionary has no such member")
         return member
 
-    def _derived(self, item: Component) -> str:
+    def _derived(self, item: Component, params: Mapping[str, str]) -> str:
         if item.name == "@status" and self.status is not None:
             return str(self.status)
+        if self.status is None and item.name == "@query-param" and "name" in params:
+            return self._parameter(item, params["name"])
         derive = _DERIVED.get(item.name)
         if derive is None or self.status is not None:
             raise ComponentUnavailable(item.identifier, "this message does not have it")
         return derive(self)
+
+    def _parameter(self, item: Component, name: str) -> str:
+        """The value of one query parameter, encoded anew (RFC 9421, section 2.2.8)."""
+        query = _origin_form(self).partition("?")[2]
+        if not query.isascii():
+            raise ComponentUnavailable(item.identifier, "the query is not ASCII")
+        if (spelled := decoded(name)) is None:
+            raise ComponentUnavailable(
+                item.identifier, f"the name is not encoded as forms are; try {encoded(name)!r}"
+            )
+        try:
+            values = self._reading.parameters(query).get(spelled, [])
+        except FieldUnreadable as error:
+            raise ComponentUnavailable(item.identifier, str(error)) from error
+        if len(values) != 1:
+            why = "stands in it more than once; cover @query" if values else "is not in it"
+            raise ComponentUnavailable(item.identifier, f"of the query: {why}")
+        return encoded(values[0])
+
+
+def _params(item: Component) -> dict[str, str]:
+    """The parameters of an identifier, those without a value as "", if all go together."""
+    params: dict[str, str] = {}
+    for name, value in item.params:
+        if name == "tr":
+            raise ComponentUnavailable(item.identifier, "trailers are not read; take out ;tr")
+        if not (value is True if name in _FLAGS else name in _TEXTS and isinstance(value, str)):
+            raise ComponentUnavailable(item.identifier, f"unknown parameter {name!r}")
+        params[name] = value if isinstance(value, str) else ""
+    derived = item.name[0] == "@"
+    if derived and (others := params.keys() & _OF_FIELDS):
+        raise ComponentUnavailable(item.identifier, f";{min(others)} is for fields")
+    if ("name" in params) != (item.name == "@query-param"):
+        raise ComponentUnavailable(item.identifier, ";name and @query-param belong together")
+    if "bs" in params and params.keys() & {"sf", "key"}:
+        # The lines as they came, or what they mean once combined (RFC 9421, section 2.1).
+        raise ComponentUnavailable(item.identifier, ";bs goes with neither ;sf nor ;key")
+    return params
 
 
 def _authority(message: Message) -> str:
@@ -148,8 +199,13 @@ def _authority(message: Message) -> str:
 
 
 def _origin_form(message: Message) -> str:
-    target = _ABSOLUTE.sub("", message.target).partition("#")[0]
-    return "" if target == "*" else target
+    """Path and query; nothing for `*` and for the authority that CONNECT asks for."""
+    if message.target == "*" or message.method == "CONNECT":
+        return ""
+    target = message.target
+    if not target.startswith("/"):
+        target = _ABSOLUTE.sub("", target)
+    return target.partition("#")[0]
 
 
 def _path(message: Message) -> str:
@@ -161,8 +217,10 @@ def _query(message: Message) -> str:
 
 
 def _target_uri(message: Message) -> str:
-    origin = _origin_form(message)
-    path = origin if origin.startswith("/") else f"/{origin}"
+    path = _origin_form(message)
+    # An empty path is "/", but for a request to the server as a whole (RFC 9110, 4.2.3 and 7.1).
+    if not path.startswith("/") and message.method not in _WHOLE_SERVER:
+        path = f"/{path}"
     return f"{message.scheme.lower()}://{_authority(message)}{path}"
 
 
@@ -177,3 +235,8 @@ _DERIVED: Final[Mapping[str, Callable[[Message], str]]] = MappingProxyType(
         "@query": _query,
     }
 )
+
+
+def derivation(name: str) -> Callable[[Message], str] | None:
+    """What derives a component of a request from it, unchecked; None for an unknown name."""
+    return _DERIVED.get(name)

@@ -6,10 +6,11 @@ how many there are: without a memory the work would grow with the square of what
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeVar
+from typing import Final, TypeVar, assert_never
 
 from signing import fields as sf
 from signing.errors import FieldUnreadable
+from signing.query import parameters
 
 _Parsed = TypeVar("_Parsed")
 
@@ -27,7 +28,17 @@ class Reading:
     goes past that is unreadable.
     """
 
-    __slots__ = ("_dictionaries", "_items", "_lines", "_pieces", "_sent", "_values", "_written")
+    __slots__ = (
+        "_dictionaries",
+        "_items",
+        "_lines",
+        "_parameters",
+        "_pieces",
+        "_sent",
+        "_strict",
+        "_values",
+        "_written",
+    )
 
     def __init__(self, sent: tuple[tuple[str, str], ...]) -> None:
         self._sent = sent
@@ -36,6 +47,8 @@ class Reading:
         self._dictionaries: dict[str, dict[str, sf.Member] | FieldUnreadable] = {}
         self._items: dict[str, sf.Item | FieldUnreadable] = {}
         self._written: dict[tuple[str, str], str] = {}
+        self._strict: dict[str, str] = {}
+        self._parameters: dict[str, list[str]] | FieldUnreadable | None = None
         self._pieces = 0
 
     def value(self, name: str) -> str | None:
@@ -75,15 +88,67 @@ class Reading:
             self._written[name, key] = sf.serialize_member(found)
         return self._written[name, key]
 
+    def strict(self, name: str) -> str:
+        """A field that is there, strictly written (RFC 9421, section 2.1.1).
+
+        Raises as `dictionary`, also for a field of unknown type; FieldUnwritable for an empty list
+        or dictionary, which has no spelling.
+        """
+        if name not in self._strict:
+            self._strict[name] = self._strictly(name)
+        return self._strict[name]
+
+    def wrapped(self, name: str) -> str:
+        """The lines of a field that is there, each as a byte sequence (RFC 9421, section 2.1.3).
+
+        Raises FieldUnreadable for text that no octets stand for.
+        """
+        self.value(name)
+        lines = [_unfolded(line.strip(" \t")) for line in (self._lines or {})[name]]
+        try:
+            return sf.serialize_list(
+                [sf.Item(line.encode("utf-8", "surrogateescape")) for line in lines]
+            )
+        except UnicodeEncodeError as error:
+            raise FieldUnreadable(f"no octets stand for position {error.start}") from error
+
+    def parameters(self, query: str) -> Mapping[str, list[str]]:
+        """The values of each parameter of the one query that belongs to these fields.
+
+        Raises FieldUnreadable where more would be parsed than `MOST_PIECES`.
+        """
+        if self._parameters is None:
+            self._pieces += 1 + query.count("&")
+            self._parameters = self._too_many("the query") or parameters(query)
+        return _given(self._parameters)
+
+    def _strictly(self, name: str) -> str:
+        match sf.kind(name):
+            case sf.Kind.DICTIONARY:
+                return sf.serialize_dictionary(self.dictionary(name))
+            case sf.Kind.LIST:
+                return sf.serialize_list(_given(self._tried(name, sf.parse_list)))
+            case sf.Kind.ITEM:
+                return sf.serialize_member(self.item(name))
+            case None:
+                raise FieldUnreadable("it is of no structured type that we know")
+            case never:
+                assert_never(never)
+
     def _tried(self, name: str, parse: Callable[[str], _Parsed]) -> _Parsed | FieldUnreadable:
         value = self.value(name) or ""
         self._pieces += sf.pieces(value)
-        if self._pieces > MOST_PIECES:
-            return FieldUnreadable(f"with {name} there is more than {MOST_PIECES} pieces to parse")
+        if (problem := self._too_many(name)) is not None:
+            return problem
         try:
             return parse(value)
         except FieldUnreadable as error:
             return error
+
+    def _too_many(self, name: str) -> FieldUnreadable | None:
+        if self._pieces <= MOST_PIECES:
+            return None
+        return FieldUnreadable(f"with {name} there is more than {MOST_PIECES} pieces to parse")
 
 
 def _unfolded(value: str) -> str:

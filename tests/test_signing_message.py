@@ -1,6 +1,7 @@
 """The value of each component: the traps of RFC 9421, section 2, one by one."""
 
 import re
+from urllib.parse import quote, unquote, urlencode
 
 import pytest
 from hypothesis import given
@@ -232,37 +233,284 @@ def test_a_dictionary_member_that_cannot_be_had_is_an_error(field: str, why: str
     assert caught.value.component == '"example-dict";key="b"'
 
 
+FLAG = True
+EXAMPLE = request(
+    fields=(
+        ("Host", "www.example.com"),
+        ("Date", "Tue, 20 Apr 2021 02:07:56 GMT"),
+        ("X-OWS-Header", "   Leading and trailing whitespace.   "),
+        ("X-Obs-Fold-Header", "Obsolete\r\n    line folding. "),
+        ("Cache-Control", "max-age=60"),
+        ("Cache-Control", "   must-revalidate"),
+        ("Example-Dict", "  a=1,    b=2;x=1;y=2,   c=(a   b   c)"),
+        ("Example-Dict", " d"),
+        ("X-Empty-Header", ""),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("component", "expected"),
+    [
+        (Component("host"), "www.example.com"),
+        (Component("date"), "Tue, 20 Apr 2021 02:07:56 GMT"),
+        (Component("x-ows-header"), "Leading and trailing whitespace."),
+        (Component("x-obs-fold-header"), "Obsolete line folding."),
+        (Component("cache-control"), "max-age=60, must-revalidate"),
+        (Component("example-dict"), "a=1,    b=2;x=1;y=2,   c=(a   b   c), d"),
+        (Component("x-empty-header"), ""),
+        (Component("cache-control", (("sf", FLAG),)), "max-age=60, must-revalidate"),
+        (Component("example-dict", (("key", "a"),)), "1"),
+        (Component("example-dict", (("key", "b"),)), "2;x=1;y=2"),
+        (Component("example-dict", (("key", "c"),)), "(a b c)"),
+        (Component("example-dict", (("key", "d"),)), "?1"),
+    ],
+    ids=str,
+)
+def test_rfc_9421_section_2_1_has_these_values(component: Component, expected: str) -> None:
+    assert EXAMPLE.component(component) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("value, with, lots", "of, commas"),
+            ":dmFsdWUsIHdpdGgsIGxvdHM=:, :b2YsIGNvbW1hcw==:",
+            id="two lines, RFC 9421, 2.1.3",
+        ),
+        pytest.param(
+            ("value, with, lots, of, commas",),
+            ":dmFsdWUsIHdpdGgsIGxvdHMsIG9mLCBjb21tYXM=:",
+            id="one line, RFC 9421, 2.1.3",
+        ),
+        pytest.param(("  of,\r\n  commas\t",), ":b2YsIGNvbW1hcw==:", id="trimmed and unfolded"),
+        pytest.param(("",), "::", id="an empty line"),
+        pytest.param(("café",), ":Y2Fmw6k=:", id="UTF-8"),
+        pytest.param(("caf\udce9",), ":Y2Fm6Q==:", id="an octet that is no UTF-8"),
+    ],
+)
+def test_each_line_of_a_field_is_wrapped_on_its_own(lines: tuple[str, ...], expected: str) -> None:
+    message = request(fields=tuple(("Example-Header", line) for line in lines))
+
+    assert value(message, "example-header", ("bs", FLAG)) == expected
+
+
+def test_text_that_no_octets_stand_for_cannot_be_wrapped() -> None:
+    with pytest.raises(ComponentUnavailable, match="no octets stand for position 1"):
+        value(request(fields=(("X", "a\ud800"),)), "x", ("bs", FLAG))
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "expected"),
+    [
+        pytest.param(
+            "cache-control", "  max-age=60,   must-revalidate ", "max-age=60, must-revalidate"
+        ),
+        pytest.param("accept", "text/html ,  */*;q=0.10", "text/html, */*;q=0.1"),
+        pytest.param("age", " 007 ", "7"),
+        pytest.param(
+            "content-digest",
+            "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:",
+            "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:",
+        ),
+        pytest.param(
+            "signature-input", 'sig1=( "@method"  );created=1', 'sig1=("@method");created=1'
+        ),
+    ],
+)
+def test_a_field_of_known_type_is_strictly_written(name: str, sent: str, expected: str) -> None:
+    message = request(fields=((name.title(), sent),))
+
+    assert value(message, name, ("sf", FLAG)) == expected
+    assert value(message, name, ("sf", FLAG)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "why"),
+    [
+        pytest.param("x-own", "1", "no structured type that we know", id="unknown field"),
+        pytest.param("user-agent", "a", "no structured type that we know", id="not structured"),
+        pytest.param("sf-date", "@1", "no structured type that we know", id="a name never sent"),
+        pytest.param("cache-control", "a=", "=", id="no dictionary"),
+        pytest.param("accept", "text/html, é", "not ASCII", id="no list"),
+        pytest.param("age", "1, 2", ".", id="no item"),
+        pytest.param("cache-control", "a=1, a=2", "twice", id="a member that stands twice"),
+        pytest.param("cache-control", "", "empty", id="an empty dictionary"),
+        pytest.param("accept", " ", "empty", id="an empty list"),
+    ],
+)
+def test_a_field_without_a_strict_form_is_an_error(name: str, sent: str, why: str) -> None:
+    with pytest.raises(ComponentUnavailable, match=why):
+        value(request(fields=((name.title(), sent),)), name, ("sf", FLAG))
+
+
+def test_a_member_may_be_asked_for_strictly_too() -> None:
+    message = request(fields=(("Example-Dict", "a=(1   2)"),))
+
+    assert value(message, "example-dict", ("sf", FLAG), ("key", "a")) == "(1 2)"
+
+
+QUERIES = [
+    pytest.param("/path?param=value&foo=bar&baz=batman&qux=", "baz", "batman", id="2.2.8"),
+    pytest.param("/path?param=value&foo=bar&baz=batman&qux=", "qux", "", id="2.2.8, empty"),
+    pytest.param("/path?param=value&foo=bar&baz=batman&qux=", "param", "value", id="2.2.8, first"),
+    pytest.param(
+        "/parameters?var=this%20is%20a%20big%0Amultiline%20value&bar=with+plus+whitespace"
+        "&fa%C3%A7ade%22%3A%20=something",
+        "var",
+        "this%20is%20a%20big%0Amultiline%20value",
+        id="2.2.8, several lines",
+    ),
+    pytest.param(
+        "/parameters?bar=with+plus+whitespace", "bar", "with%20plus%20whitespace", id="2.2.8, plus"
+    ),
+    pytest.param(
+        "/parameters?fa%C3%A7ade%22%3A%20=something",
+        "fa%C3%A7ade%22%3A%20",
+        "something",
+        id="2.2.8, an encoded name",
+    ),
+    pytest.param("/?a", "a", "", id="no equals sign"),
+    pytest.param("/?=x", "", "x", id="no name"),
+    pytest.param("/?a=b=c", "a", "b%3Dc", id="another equals sign"),
+    pytest.param("/?a=1;b=2", "a", "1%3Bb%3D2", id="a semicolon separates nothing"),
+    pytest.param("/?&&a=1&", "a", "1", id="empty parts"),
+    pytest.param("/?a=~!'()*-._", "a", "%7E%21%27%28%29*-._", id="all that forms encode"),
+    pytest.param("/?a=%", "a", "%25", id="a percent sign alone"),
+    pytest.param("/?a=%zz", "a", "%25zz", id="no hex digits"),
+    pytest.param("/?a=%E9", "a", "%EF%BF%BD", id="no UTF-8"),
+    pytest.param("/?a=%c3%a9", "a", "%C3%A9", id="hex digits in lower case"),
+    pytest.param("http://example.com/?a=1#?a=2", "a", "1", id="absolute form"),
+    pytest.param("/?%61=1", "a", "1", id="a name that need not be encoded"),
+]
+
+
+@pytest.mark.parametrize(("target", "name", "expected"), QUERIES)
+def test_a_query_parameter_is_read_as_of_a_form_and_encoded_anew(
+    target: str, name: str, expected: str
+) -> None:
+    message = request(target)
+
+    assert value(message, "@query-param", ("name", name)) == expected
+    assert value(message, "@query-param", ("name", name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "why"),
+    [
+        pytest.param("/?a=1", "b", "is not in it", id="absent"),
+        pytest.param("/", "a", "is not in it", id="no query"),
+        pytest.param("/?a=1&a=1", "a", "more than once; cover @query", id="twice the same"),
+        pytest.param("/?a=1&%61=2", "a", "more than once", id="twice, spelled otherwise"),
+        pytest.param("/?a+b=1", "a b", "try 'a%20b'", id="a name with a raw space"),
+        pytest.param("/?a+b=1", "a+b", "try 'a%2Bb'", id="a name with a plus"),
+        pytest.param("/?%C3%A9=1", "%c3%a9", "try '%25c3%25a9'", id="a name in lower-case hex"),
+        pytest.param("/?é=1", "%C3%A9", "not ASCII", id="a query that is not ASCII"),
+        pytest.param("/?" + "&" * 3000, "a", "more than 2048 pieces", id="too many"),
+        pytest.param("*", "a", "is not in it", id="asterisk form"),
+    ],
+)
+def test_a_query_parameter_that_cannot_be_had_for_certain_is_an_error(
+    target: str, name: str, why: str
+) -> None:
+    with pytest.raises(ComponentUnavailable, match=why):
+        value(request(target), "@query-param", ("name", name))
+
+
+@given(st.text("ab=&+%é ~*", max_size=12), st.text("ab=&+%é ~*", min_size=1, max_size=6))
+def test_whatever_a_form_sends_is_found_under_its_encoded_name(text: str, name: str) -> None:
+    target = f"/?{urlencode([(name, text), ('other!', 'x')])}"
+    spelled = quote(name, safe="*").replace("~", "%7E")
+
+    found = value(request(target), "@query-param", ("name", spelled))
+
+    assert unquote(found) == text
+    assert found.isascii()
+
+
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        pytest.param("date", (("sf", True),), id=";sf"),
-        pytest.param("date", (("bs", True),), id=";bs"),
-        pytest.param("date", (("tr", True),), id=";tr"),
+        pytest.param("date", (("tr", FLAG),), id=";tr"),
         pytest.param("date", (("other", "x"),), id="one that nobody knows"),
+        pytest.param("date", (("other", FLAG),), id="a flag that nobody knows"),
         pytest.param("date", (("req", False),), id="req=?0"),
         pytest.param("date", (("req", "x"),), id="req with a string"),
-        pytest.param("date", (("key", True),), id="key without a value"),
+        pytest.param("date", (("sf", False),), id="sf=?0"),
+        pytest.param("date", (("bs", "x"),), id="bs with a string"),
+        pytest.param("date", (("key", FLAG),), id="key without a value"),
+        pytest.param("date", (("name", "x"),), id="name of a field"),
+        pytest.param("date", (("bs", FLAG), ("sf", FLAG)), id="bs with sf"),
+        pytest.param("date", (("key", "x"), ("bs", FLAG)), id="bs with key"),
         pytest.param("@method", (("key", "x"),), id="key of a derived component"),
         pytest.param("@method", (("name", "x"),), id="name of a derived component"),
+        pytest.param("@method", (("sf", FLAG),), id="sf of a derived component"),
+        pytest.param("@query", (("bs", FLAG),), id="bs of a derived component"),
+        pytest.param("@query-param", (("name", FLAG),), id="a query parameter without a name"),
+        pytest.param("@query-param", (("name", "a"), ("key", "a")), id="key of a query parameter"),
     ],
 )
-def test_an_unknown_parameter_is_an_error_and_never_skipped(
+def test_parameters_that_do_not_go_together_are_an_error_and_never_skipped(
     name: str, params: tuple[tuple[str, str | bool], ...]
 ) -> None:
-    message = request(fields=(("Date", "x=1"),))
+    message = request("/?a=1", fields=(("Date", "x=1"),))
 
     with pytest.raises(ComponentUnavailable):
         value(message, name, *params)
 
 
+def test_a_trailer_is_refused_by_name() -> None:
+    with pytest.raises(ComponentUnavailable, match="trailers are not read; take out ;tr"):
+        value(request(fields=(("Date", "x"),)), "date", ("tr", FLAG))
+
+
 @pytest.mark.parametrize("name", ["@query-params", "@query-param", "@status", "@nothing"])
 def test_a_component_that_a_request_has_not_is_an_error(name: str) -> None:
     with pytest.raises(ComponentUnavailable, match="does not have it"):
-        value(request(), name)
+        value(request("/?a=1"), name)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "path", "uri"),
+    [
+        pytest.param("OPTIONS", "*", "/", "http://www.example.com", id="the server as a whole"),
+        pytest.param(
+            "OPTIONS", "http://www.example.com", "/", "http://www.example.com", id="via a proxy"
+        ),
+        pytest.param("OPTIONS", "/a", "/a", "http://www.example.com/a", id="one resource"),
+        pytest.param("CONNECT", "www.example.com:80", "/", "http://www.example.com", id="CONNECT"),
+    ],
+)
+def test_a_request_to_no_resource_has_no_path_in_its_target_uri(
+    method: str, target: str, path: str, uri: str
+) -> None:
+    message = request(target, method=method, scheme="http", authority="www.example.com")
+
+    assert value(message, "@request-target") == target
+    assert value(message, "@path") == path
+    assert value(message, "@query") == "?"
+    assert value(message, "@target-uri") == uri
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        pytest.param("GET ", "/", id="a space behind"),
+        pytest.param(" GET", "/", id="a space before"),
+        pytest.param("GET\tx", "/", id="a tab"),
+        pytest.param("GET\n", "/", id="a line end"),
+    ],
+)
+def test_a_derived_value_neither_begins_nor_ends_with_a_space_and_has_no_tab(
+    method: str, target: str
+) -> None:
+    with pytest.raises(ComponentUnavailable, match="@method"):
+        value(request(target, method=method), "@method")
 
 
 def test_a_response_has_a_status_fields_and_its_request() -> None:
-    asked = request("/dir", authority="Bot.example", fields=(("Signature", "sig1=:AQ==:"),))
+    asked = request("/dir?q=1", authority="Bot.example", fields=(("Signature", "sig1=:AQ==:"),))
     response = Message(status=200, fields=(("Content-Type", "text/plain"),), request=asked)
 
     assert value(response, "@status") == "200"
@@ -270,9 +518,12 @@ def test_a_response_has_a_status_fields_and_its_request() -> None:
     assert value(response, "@authority", ("req", True)) == "bot.example"
     assert value(response, "signature", ("req", True), ("key", "sig1")) == ":AQ==:"
     assert value(response, "signature", ("key", "sig1"), ("req", True)) == ":AQ==:"
+    assert value(response, "signature", ("bs", True), ("req", True)) == ":c2lnMT06QVE9PTo=:"
+    assert value(response, "signature", ("req", True), ("sf", True)) == "sig1=:AQ==:"
+    assert value(response, "@query-param", ("req", True), ("name", "q")) == "1"
 
 
-@pytest.mark.parametrize("name", ["@method", "@authority", "@path"])
+@pytest.mark.parametrize("name", ["@method", "@authority", "@path", "@query-param"])
 def test_a_response_does_not_lend_itself_the_components_of_its_request(name: str) -> None:
     response = Message(status=200, request=request())
 
