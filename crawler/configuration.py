@@ -35,8 +35,9 @@ from crawler.settings import (
     State,
     quiet_hours,
 )
-from signing import directory, label
-from signing.profile import SECOND_KEYS_PATH
+from signing import coverable, directory, label
+from signing.errors import CoverageImpossible
+from signing.profile import FIXED, SECOND_KEYS_PATH, Name
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
@@ -322,9 +323,20 @@ def _origin(table: object, main: _File, defaults: dict[str, Any], place: str) ->
     _check_politeness(politeness, place)
     if isinstance(own.get("follow"), str):
         own["follow"] = [own["follow"]]
-    chosen = {"profile": main.signatures.profile, "sig2": main.signatures.sig2, **own}
+    shared = main.signatures
+    chosen = {
+        "profile": shared.profile,
+        "sig2": shared.sig2,
+        "components": shared.components,
+        **own,
+    }
     origin = _convert({**chosen, "sig2_set": "sig2" in own}, Origin, place)
-    return _check_origin(msgspec.structs.replace(origin, politeness=politeness), place)
+    origin = msgspec.structs.replace(origin, politeness=politeness)
+    if "components" in own:
+        _check_components(origin.components, origin.profile, main.bot, f"{place}.components")
+    if "accept" in origin.components and not "".join(politeness.types).isascii():
+        raise SettingsError(f"{place}.types", "only ASCII can be signed, and Accept is covered")
+    return _check_origin(origin, place)
 
 
 def _check_main(main: _File, place: str) -> None:
@@ -370,6 +382,10 @@ def _check_main(main: _File, place: str) -> None:
         label.Second(label=second.label, algorithm=second.algorithm, tag=second.tag, alg=second.alg)
     except ValueError as error:
         raise SettingsError(f"{place}: signatures.second", str(error)) from error
+    if main.signatures.components != Signatures().components:
+        chosen = main.signatures
+        where = f"{place}: signatures.components"
+        _check_components(chosen.components, chosen.profile, bot, where)
     _check_card(main, place)
     for name, text in (
         ("signatures.keys", main.signatures.keys),
@@ -382,6 +398,20 @@ def _check_main(main: _File, place: str) -> None:
                 "name one, relative to this file or from the root",
             )
     _check_politeness(main.politeness, f"{place}: politeness")
+
+
+def _check_components(names: tuple[str, ...], form: ProfileName, bot: Bot, place: str) -> None:
+    if Name(form.value) in FIXED:
+        raise SettingsError(
+            place,
+            f"what the {form} profile covers is part of its form",
+            "take it out, or choose another profile",
+        )
+    try:
+        coverable.components(names, bot.always_sent)
+    except CoverageImpossible as error:
+        at = "" if error.at is None else f"[{error.at}]"
+        raise SettingsError(f"{place}{at}", error.why, error.remedy) from error
 
 
 def _check_card(main: _File, place: str) -> None:

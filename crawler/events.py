@@ -124,6 +124,7 @@ class OriginSettings(_Event, frozen=True, kw_only=True, tag="origin-settings"):
     allow_private: bool
     cookie: bool
     politeness: Politeness
+    components: tuple[str, ...] = ()  # that signatures cover where the profile leaves it open
 
 
 class Place(Struct, frozen=True):
@@ -165,6 +166,7 @@ class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     longest_line: int = 0
     cookie_bytes: int = 0
     sign_us: float = 0.0  # CPU microseconds that signing took
+    wish: str = ""  # the record whose Accept-Signature sig1 follows, or "not", it, and why
 
     outcome: Outcome
     stage: Stage | None = None  # where it failed
@@ -175,6 +177,7 @@ class FetchRecord(_Event, frozen=True, kw_only=True, tag="fetch"):
     reason: str | None = None  # the reason phrase
     server: str | None = None
     fields: dict[str, str] = {}  # answer fields that the watch reads
+    asked_for: str = ""  # by Accept-Signature: what of it the next request grants, or why nothing
     refusal: str = ""  # the first 2,048 bytes of a refusal's text, our own values taken out
     first_byte: float | None = None  # until the answer's head
     elapsed: float = 0.0  # until the end

@@ -40,6 +40,7 @@ _MEANING = {  # where the configuration shows an example, or names the choices o
     "origin.every": "how often it is due; neither this nor `schedule`: at each `--once`",
     "origin.profile": "as in [signatures], for this origin",
     "origin.sig2": "as in [signatures], for this origin",
+    "origin.components": "as in [signatures], for this origin",
 }
 _SAID = {  # of a field that has the same name and sense in several events, or says it by its name
     "address": "that the request went to",
@@ -98,7 +99,9 @@ _SAID = {  # of a field that has the same name and sense in several events, or s
     "why": "the reason",
     "wire_bytes": "of the body, as received",
 }
-_DEFAULT = dict.fromkeys(("origin.profile", "origin.sig2"), "that of [signatures]")
+_DEFAULT = dict.fromkeys(
+    ("origin.profile", "origin.sig2", "origin.components"), "that of [signatures]"
+)
 _WRITTEN = re.compile(r"(?:# )?(\w+) = .*?\s# ?(.+)")
 _TEXT = re.compile(r"(?:# )?\w+ = \[?\"")
 _SECTION = re.compile(r"(?:# )?\[+([\w.]+)\]+")

@@ -31,6 +31,7 @@ from crawler.fetch.asking import server_of
 from crawler.fetch.client import Client
 from crawler.fetch.journal import Journal
 from crawler.fetch.keyring import Held, Keys
+from crawler.fetch.keystate import KeysUnusable
 from crawler.fetch.lock import RunLock
 from crawler.fetch.middleware import Seen
 from crawler.fetch.store import Store
@@ -70,11 +71,20 @@ async def once(
 
     `told` hears each event, `watched` runs beside the crawl and is cancelled at its end, `warn` is
     given what a person should know at once. SIGINT and SIGTERM end the run within GRACE seconds and
-    a little. Raises UsageProblem for an unknown name, AnotherRun, KeysUnusable, StateUnusable.
+    a little. Raises UsageProblem for an unknown name, AnotherRun, StateUnusable, and KeysUnusable
+    where there is nothing to sign with, or nothing any more: that ends the run, too.
     """
     origins = schedule.selected(settings, names)
-    keys = Keys(settings.keys_directory, settings.signatures.second.algorithm)
-    held = keys.current(time.monotonic())
+    gone: list[KeysUnusable] = []
+    halt: list[Callable[[float], None]] = []
+
+    def keys_spent(error: KeysUnusable) -> None:
+        gone.append(error)
+        for stop in halt:  # nothing leaves unsigned, so nothing leaves any more
+            stop(GRACE)
+
+    keys = Keys(settings.keys_directory, settings.signatures.second.algorithm, spent=keys_spent)
+    keys.current(wall())
     directory = settings.state_directory
     hearing = Attention(origins, told)
     spent = time.process_time()
@@ -95,6 +105,7 @@ async def once(
             )
         )
         clock = Clock(store.last_moment(), wall)
+        held = keys.current(clock.now())  # a clock that was set back brings no key back
         run = f"{datetime.fromtimestamp(clock.now(), UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
         signed_by: Held | None = None
@@ -130,6 +141,7 @@ async def once(
             client=client,
             told=hearing.hear,
         )
+        halt.append(world.stop)
         stopped_by = opened.enter_context(_stoppable(world))
         _begin(world, settings, hosts, held, everything=everything, warn=warn)
         for event in await store.interrupted(world.now()):
@@ -168,6 +180,8 @@ async def once(
                 stopped=world.stopping(),
             )
         )
+    if gone:
+        raise gone[0]
     return Run(
         run=run,
         requests=hearing.requests,
@@ -225,6 +239,7 @@ def _begin(
                 allow_private=origin.allow_private,
                 cookie=origin.cookie is not None,
                 politeness=origin.politeness,
+                components=origin.components,
             )
         )
 

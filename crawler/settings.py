@@ -7,17 +7,20 @@ import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from msgspec import Meta, Struct, field
 
-from signing import algorithms
+from signing import algorithms, profile
 
 _QUIET = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?: +(\S+))?")
 
 Seconds = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=0)]
 SECOND_ALGORITHMS = tuple(algorithm.name for algorithm in algorithms.POST_QUANTUM)
+
+COMPONENTS = tuple(item.name for item in profile.WHOLE_TARGET)
 
 
 class ProfileName(StrEnum):
@@ -78,6 +81,19 @@ class Bot(_Table, frozen=True, kw_only=True):
         """The User-Agent: product first (RFC 9309, 2.2.1), then where to read about us."""
         return f"{self.product}/{self.version} (+{self.home}/bot; {self.contact})"
 
+    @property
+    def address(self) -> str | None:
+        """What From says: the contact's address, None where there is none that can be sent."""
+        address = unquote(self.contact.removeprefix("mailto:").partition("?")[0])
+        mail = self.contact.startswith("mailto:")
+        return address if mail and address.isascii() and address.isprintable() else None
+
+    @property
+    def always_sent(self) -> tuple[str, ...]:
+        """The fields, in lower case, that stand on each request before it is signed."""
+        fields = ("accept", "accept-encoding", "host", "user-agent")
+        return fields if self.address is None else (*fields, "from")
+
 
 class SecondSignature(_Table, frozen=True, kw_only=True):
     """How sig2 looks on the wire; an empty `alg` sends none."""
@@ -93,6 +109,7 @@ class Signatures(_Table, frozen=True, kw_only=True):
     lifetime: Annotated[int, Meta(ge=1, le=86400)] = 60
     skew: Annotated[int, Meta(ge=0, le=3600)] = 3
     nonce: NonceForm = NonceForm.BASE64
+    components: tuple[str, ...] = COMPONENTS
     keys: str = "keys"
     sig2: Second = Second.WATCH
     second: SecondSignature = SecondSignature()
@@ -165,6 +182,7 @@ class Origin(_Table, frozen=True, kw_only=True):
     profile: ProfileName
     sig2: Second
     sig2_set: bool = False
+    components: tuple[str, ...] = COMPONENTS
     cookie: str | None = None
     allow_private: bool = False
     politeness: Politeness = field(default_factory=Politeness)

@@ -357,3 +357,87 @@ def test_what_the_card_says_is_read(tmp_path: Path) -> None:
 
     assert (card.purpose, card.targeted_content) == ("search", "")
     assert card.ips_uri == "https://bot.example/ips.json"
+
+
+def test_components_are_a_choice_for_all_and_for_one(tmp_path: Path) -> None:
+    two = ONE.replace('"one"', '"two"').replace("one.example", "two.example")
+    settings = load(
+        tmp_path,
+        BOT + '[signatures]\ncomponents = ["@authority", "from"]\n',
+        ONE + two + 'components = ["host", "@authority", "accept"]\n',
+    )
+
+    first, second = settings.origins
+    assert first.components == ("@authority", "from")
+    assert second.components == ("host", "@authority", "accept")
+
+
+def test_a_fixed_profile_of_one_origin_may_stand_beside_a_choice_for_all(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        BOT + '[signatures]\ncomponents = ["@authority"]\n',
+        ONE + 'profile = "legacy"\n',
+    )
+
+    assert settings.origins[0].profile is ProfileName.LEGACY
+
+
+IMPOSSIBLE = [
+    pytest.param('["@authority", "@status"]', "[1]", "only a response", id="@status"),
+    pytest.param('["@query-param", "@authority"]', "[0]", "verifiers differ", id="@query-param"),
+    pytest.param('["@authority", "accept;sf"]', "[1]", "not a name alone", id=";sf"),
+    pytest.param('["@authority", "accept;bs"]', "[1]", "not a name alone", id=";bs"),
+    pytest.param('["@authority", "accept;tr"]', "[1]", "not a name alone", id=";tr"),
+    pytest.param('["@authority", "@port"]', "[1]", "is no component", id="unknown"),
+    pytest.param('["@authority", "date"]', "[1]", "no field that we always send", id="a field"),
+    pytest.param('["@authority", "cookie"]', "[1]", "not on every request", id="cookie"),
+    pytest.param('["@authority", "if-none-match"]', "[1]", "not on every", id="validator"),
+    pytest.param('["@authority", "@authority"]', "[1]", "stands twice", id="twice"),
+    pytest.param('["@method"]', "", "'@authority' is not in it", id="any host"),
+    pytest.param("[]", "", "'@authority' is not in it", id="nothing"),
+]
+
+
+@pytest.mark.parametrize(("components", "at", "problem"), IMPOSSIBLE)
+def test_an_impossible_choice_of_components_is_a_mistake_with_its_place(
+    tmp_path: Path, components: str, at: str, problem: str
+) -> None:
+    with pytest.raises(SettingsError) as shared:
+        load(tmp_path, f"{BOT}[signatures]\ncomponents = {components}\n")
+    with pytest.raises(SettingsError) as own:
+        load(tmp_path, origins=f"{ONE}components = {components}\n")
+
+    assert shared.value.place == f"crawler.toml: signatures.components{at}"
+    assert own.value.place == f"origins.toml: origin[0].components{at} (one)"
+    for caught in (shared.value, own.value):
+        assert problem in caught.problem
+        assert caught.hint
+
+
+@pytest.mark.parametrize("profile", ["legacy", "published"])
+def test_a_profile_with_a_form_of_its_own_leaves_no_choice(tmp_path: Path, profile: str) -> None:
+    chosen = f'profile = "{profile}"\ncomponents = ["@authority"]\n'
+    with pytest.raises(SettingsError) as shared:
+        load(tmp_path, f"{BOT}[signatures]\n{chosen}")
+    with pytest.raises(SettingsError) as own:
+        load(tmp_path, origins=ONE + chosen)
+
+    assert shared.value.place == "crawler.toml: signatures.components"
+    assert own.value.place == "origins.toml: origin[0].components (one)"
+    assert own.value.problem == f"what the {profile} profile covers is part of its form"
+    assert own.value.hint == "take it out, or choose another profile"
+
+
+def test_an_address_is_covered_only_where_there_is_one(tmp_path: Path) -> None:
+    without = BOT.replace("mailto:a@bot.example", "https://bot.example/contact")
+
+    with pytest.raises(SettingsError, match="'from' is not on every request"):
+        load(tmp_path, without, ONE + 'components = ["@authority", "from"]\n')
+
+
+def test_what_is_covered_has_to_be_ascii(tmp_path: Path) -> None:
+    origin = ONE + 'types = ["text/ü"]\n'
+
+    assert load(tmp_path, origins=origin)
+    with pytest.raises(SettingsError, match="only ASCII can be signed"):
+        load(tmp_path, origins=origin + 'components = ["@authority", "accept"]\n')

@@ -13,7 +13,7 @@ from visitor import BOT, SIGNATURES, origin, until, visiting, with_second
 
 from crawler.events import Arm, Kind, Outcome, Stage, Why, Without, encode
 from crawler.fetch import keyfiles
-from crawler.fetch.keyfiles import KeysUnusable
+from crawler.fetch.keystate import KeysUnusable
 from crawler.fetch.middleware import Seen
 from crawler.settings import NonceForm, ProfileName, Second
 from signing.budget import head_size
@@ -100,6 +100,24 @@ async def test_sizes_in_the_record_are_those_that_arrived(
     ]
     assert record.conditional is ("etag" in task)
     assert 0 < record.sign_us < 1_000_000
+
+
+@pytest.mark.parametrize("name", BOT.always_sent)
+async def test_each_field_that_can_be_covered_is_on_each_request(tmp_path: Path, name: str) -> None:
+    components = ("@target-uri", name, "@authority")
+    with capturing(page) as server:
+        async with visiting(origin(server.url("/"), components=components), tmp_path) as visitor:
+            records = [
+                (await visitor.fetch("/a?b", **task)).record
+                for task in ({}, {"kind": Kind.ROBOTS}, {"etag": '"a"'})
+            ]
+
+    for request, record in zip(server.requests, records, strict=True):
+        stated = request.field("Signature-Input") or ""
+        assert request.field(name)
+        assert f'sig1=("@target-uri" "{name}" "@authority" "signature-agent";key="sig1")' in stated
+        assert record.header_bytes == len(request.head)
+        assert (record.asked_for, record.wish) == ("", "")
 
 
 async def test_each_request_is_signed_anew(tmp_path: Path) -> None:

@@ -108,9 +108,12 @@ def test_the_record_says_form_and_reason(seen: dict[str, Seen], name: str) -> No
     first, *others = (record for run in seen[name].records for record in run)
 
     assert (first.profile, first.without) == (ProfileName.BRIDGE, None)
+    assert first.profile_reason == "nothing-shows-cloudflare"
     for record in others:
         assert (record.profile, record.without) == (ProfileName.LEGACY, Without.PROFILE)
-        assert record.profile_reason
+        assert record.profile_reason == (
+            "has-cf-ray" if name == "ray-field" else "server-is-cloudflare"
+        )
 
 
 def test_sig2_goes_along_in_that_form_where_the_operator_insists(seen: dict[str, Seen]) -> None:

@@ -41,9 +41,9 @@ _DEMOTIONS: Final = ("-authenticated", "-verified")
 class Answer(Struct, frozen=True, kw_only=True):
     """What the head said; nothing at all where none came.
 
-    `robots_tags` are all X-Robots-Tag fields, as they came; `media_type` is what Content-Type says
-    without its parameters, in lower case, "" where there is none. `withheld` says what is not here
-    because it quotes a value of ours.
+    `robots_tags` are all X-Robots-Tag fields and `accept_signature` is that field, as they came;
+    `media_type` is what Content-Type says without its parameters, in lower case, "" where there is
+    none. `withheld` says what is not here because it quotes a value of ours.
     """
 
     status: int | None = None
@@ -61,6 +61,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     content_encoding: str | None = None
     transfer_encoding: str | None = None
     robots_tags: tuple[str, ...] = ()
+    accept_signature: str | None = None
     media_type: str = ""
     withheld: str = ""
 
@@ -107,10 +108,10 @@ def read(
     content_type = found.get("content-type")
     return Answer(
         status=response.status,
-        reason=_shown(response.reason or "", ours),
-        server=_shown(found["server"], ours) if "server" in found else None,
+        reason=shown(response.reason or "", ours),
+        server=shown(found["server"], ours) if "server" in found else None,
         cf_ray="cf-ray" in watched,
-        fields={name: _shown(value, ours) for name, value in watched.items()},
+        fields={name: shown(value, ours) for name, value in watched.items()},
         retry_after=(
             answers.retry_after(response.headers.getall("Retry-After"), received)
             if "retry-after" in watched
@@ -132,6 +133,7 @@ def read(
         robots_tags=(
             tuple(response.headers.getall("X-Robots-Tag")) if "x-robots-tag" in watched else ()
         ),
+        accept_signature=watched.get("accept-signature"),
         media_type=essence(content_type),
         withheld=_QUOTING if quoting else "",
     )
@@ -142,7 +144,7 @@ def essence(content_type: str | None) -> str:
     return (content_type or "").partition(";")[0].strip().lower()
 
 
-def _shown(value: str, ours: redaction.Ours) -> str:
+def shown(value: str, ours: redaction.Ours) -> str:
     """A value as a log line has it: nothing that is no text, nothing of ours, nothing long."""
     if not value.isascii():  # octets that are not UTF-8 come as surrogates, which JSON has not
         value = value.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -154,7 +156,7 @@ def _shown(value: str, ours: redaction.Ours) -> str:
 
 def _shown_type(value: str, ours: redaction.Ours) -> str:
     """The types of most pages are no secret, should a cookie have the same words."""
-    return value if _PLAIN_TYPE.fullmatch(value) else _shown(value, ours)
+    return value if _PLAIN_TYPE.fullmatch(value) else shown(value, ours)
 
 
 def _unquoting(value: str | None, ours: redaction.Ours) -> str | None:

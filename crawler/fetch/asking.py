@@ -1,7 +1,6 @@
 """What a request says besides the signatures: who asks, what is wanted, what we have already."""
 
 from typing import Final
-from urllib.parse import unquote
 
 from multidict import CIMultiDict
 from yarl import URL
@@ -28,9 +27,8 @@ class Door:
         self._place = (home.raw_host, home.port)
         self._cookie = origin.cookie
         self._about: CIMultiDict[str] = CIMultiDict({"User-Agent": bot.user_agent})
-        address = unquote(bot.contact.removeprefix("mailto:").partition("?")[0])
-        if bot.contact.startswith("mailto:") and address.isascii() and address.isprintable():
-            self._about["From"] = address
+        if bot.address is not None:
+            self._about["From"] = bot.address
         self._wanted = ", ".join((*origin.politeness.types, "*/*;q=0.1"))
 
     def admits(self, url: URL) -> bool:

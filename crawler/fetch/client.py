@@ -167,6 +167,8 @@ class Client:
                     received=dated,
                 )
                 self._seen[server] = Seen(trip.answer.server, trip.answer.cf_ray)
+                if (wanted := trip.answer.accept_signature) is not None:
+                    trip.asked_for = self._signer.asked(wanted, task, origin, server)
                 return await reading.read(response, trip, task, politeness, trickle)
         except TimeoutError:
             if not limit.expired():

@@ -15,11 +15,14 @@ from msgspec import Struct
 from yarl import URL
 
 from crawler.events import Arm, Kind, Without
+from crawler.fetch.forms import Forms
 from crawler.fetch.keyring import Held, Keys
+from crawler.fetch.wishes import Wishes
 from crawler.polite.frontier import FetchTask
 from crawler.settings import NonceForm, Origin, ProfileName, Settings
 from crawler.settings import Second as WhenSecond
 from signing import budget, profile, signer
+from signing.accept import Wish
 from signing.keys import PrivateKey
 from signing.message import Message
 from signing.profile import Labels, Profile
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 
 _NAMES: Final = {name: profile.Name(name.value) for name in ProfileName}
+_LEFT_OUT: Final = {budget.Both: 0, budget.FirstOnly: 1, budget.Nothing: 2}
 _PROFILES: Final = {name: ProfileName(name.value) for name in profile.Name}
 
 
@@ -62,6 +66,7 @@ class Card(Struct, frozen=True, kw_only=True):
     longest_line: int = 0
     sign_us: float = 0.0
     private: tuple[str, ...] = ()
+    wish: str = ""
 
 
 NO_CARD: Final = Card()
@@ -91,23 +96,8 @@ class Signer:
         keys_changed: Callable[[Held], None],
     ) -> None:
         signatures = settings.signatures
-        second = profile.Second(
-            label=signatures.second.label,
-            algorithm=signatures.second.algorithm,
-            tag=signatures.second.tag,
-            alg=signatures.second.alg,
-        )
-        self._profiles: dict[profile.Name, Profile] = {
-            name: Profile(
-                name=name,
-                home=settings.bot.home,
-                lifetime=signatures.lifetime,
-                second=second,
-                nonce_form=profile.NonceForm(signatures.nonce.value),
-            )
-            for name in profile.Name
-            if name is not profile.Name.AUTO
-        }
+        self._forms = Forms(settings)
+        self._wishes = Wishes(settings)
         self._encode = _base64url if signatures.nonce is NonceForm.BASE64URL else _base64
         self._skew = signatures.skew
         self._keys = keys
@@ -115,7 +105,7 @@ class Signer:
         self._wall = wall
         self._keys_changed = keys_changed
         self._held: Held | None = None
-        self._costs: dict[profile.Name, budget.Cost] = {}
+        self._costs: dict[int, budget.Cost] = {}  # by identity: forms are kept
 
     def sign(self, request: "ClientRequest", task: FetchTask, origin: Origin, server: str) -> Card:
         """Put the three fields on a request that is about to be sent.
@@ -124,15 +114,24 @@ class Signer:
         for a request that could not be sent as it is.
         """
         began = time.thread_time_ns()
-        held = self._look(time.monotonic())
+        held = self._look(self._wall())
         choice = self._choice(origin, server)
-        form = self._profiles[choice.name]
+        form = self._forms.of(choice.name, origin.components)
         labels, without = wanted(task, origin.sig2, form, held.keyring.second)
         fields = request.headers
         method, target = request.method, request.url.raw_path_qs
         unsigned = budget.head_size(method, target, fields.items())
         limit = origin.politeness.header_limit
-        match self._room(held, form, labels, unsigned, limit):
+        plan, wish = self._room(held, form, labels, unsigned, limit), ""
+        if (pending := self._wishes.taken(server)) is not None:
+            wish = f"not {pending.record}: it is of another key or form"
+            granting = self._granting(held, choice.name, pending.wish)
+            if granting is not None:
+                room = self._room(held, granting, labels, unsigned, limit)
+                wish = f"not {pending.record}: no room for it"  # it costs no signature
+                if _LEFT_OUT[type(room)] <= _LEFT_OUT[type(plan)]:
+                    form, plan, wish = granting, room, pending.record
+        match plan:
             case budget.Both():
                 pass
             case budget.FirstOnly():
@@ -142,6 +141,7 @@ class Signer:
                     profile=_PROFILES[choice.name],
                     profile_reason=choice.reason,
                     without=Without.BUDGET,
+                    wish=wish,
                 )
                 raise HeadTooLarge(refused, size, limit)
             case never:
@@ -173,14 +173,29 @@ class Signer:
             longest_line=longest_line(method, target, fields.items()),
             sign_us=(time.thread_time_ns() - began) / 1000,
             private=(signed.fields[2][1], nonce),
+            wish=wish,
+        )
+
+    def asked(self, field: str, task: FetchTask, origin: Origin, server: str) -> str:
+        """Decide on the Accept-Signature that answered a request of ours, and say what.
+
+        What is granted counts for the next request to that server, and for no other.
+        """
+        assert self._held is not None  # noqa: S101 - it has signed what was answered
+        return self._wishes.heard(
+            field,
+            task.id,
+            server=server,
+            form=self._choice(origin, server).name,
+            keyid=self._held.keyring.first.keyid,
         )
 
     def foresee(
         self, task: FetchTask, origin: Origin, server: str, fields: Mapping[str, str]
     ) -> Foreseen:
         """What a GET with these fields, Host apart, would carry. Raises KeysUnusable."""
-        held = self._look(time.monotonic())
-        form = self._profiles[self._choice(origin, server).name]
+        held = self._look(self._wall())
+        form = self._forms.of(self._choice(origin, server).name, origin.components)
         labels, without = wanted(task, origin.sig2, form, held.keyring.second)
         url = URL(task.url, encoded=True)
         host = ("Host", url.host_port_subcomponent or "")  # as aiohttp writes it
@@ -201,6 +216,11 @@ class Signer:
         seen = self._seen.get(server, _NOTHING)
         return profile.choose(_NAMES[origin.profile], seen.server, seen.cf_ray)
 
+    def _granting(self, held: Held, name: profile.Name, wish: Wish) -> Profile | None:
+        if wish.keyid != held.keyring.first.keyid:
+            return None
+        return self._forms.granting(name, wish)
+
     def _room(
         self, held: Held, form: Profile, labels: Labels, unsigned: int, limit: int
     ) -> budget.Plan:
@@ -216,9 +236,11 @@ class Signer:
         return held
 
     def _cost(self, held: Held, form: Profile) -> budget.Cost:
-        cost = self._costs.get(form.name)
+        if form.wish is not None:  # made for one request
+            return signer.cost(held.keyring, form)
+        cost = self._costs.get(id(form))
         if cost is None:
-            cost = self._costs[form.name] = signer.cost(held.keyring, form)
+            cost = self._costs[id(form)] = signer.cost(held.keyring, form)
         return cost
 
 

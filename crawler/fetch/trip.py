@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from crawler.events import FetchRecord, Outcome, Stage
-from crawler.fetch.answer import NO_ANSWER, Answer
+from crawler.fetch.answer import NO_ANSWER, Answer, shown
 from crawler.fetch.connection import Flight
 from crawler.fetch.middleware import NO_CARD, Card, Signing
 from crawler.fetch.redaction import Ours
@@ -30,7 +30,16 @@ class Ending(Struct, frozen=True, kw_only=True):
 class Trip:
     """What is known of a request so far; times in seconds since 1970."""
 
-    __slots__ = ("answer", "began", "cookie", "flight", "received", "response", "signing")
+    __slots__ = (
+        "answer",
+        "asked_for",
+        "began",
+        "cookie",
+        "flight",
+        "received",
+        "response",
+        "signing",
+    )
 
     def __init__(self, began: float) -> None:
         self.began = began
@@ -40,6 +49,7 @@ class Trip:
         self.response: ClientResponse | None = None
         self.received: float | None = None  # when the answer's head had come
         self.answer: Answer = NO_ANSWER
+        self.asked_for = ""  # by its Accept-Signature
 
     @property
     def card(self) -> Card:
@@ -88,6 +98,7 @@ class Trip:
             longest_line=card.longest_line if left else 0,
             cookie_bytes=len(self.cookie) if left and self.cookie is not None else 0,
             sign_us=card.sign_us,
+            wish=card.wish if left else "",
             outcome=ending.outcome,
             stage=ending.stage,
             detail=ending.detail,
@@ -97,6 +108,7 @@ class Trip:
             reason=answer.reason,
             server=answer.server,
             fields=answer.fields,
+            asked_for=shown(self.asked_for, self.ours),
             refusal=ending.refusal,
             first_byte=None if self.received is None else self.received - self.began,
             elapsed=now - self.began,
