@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from crawler.fetch import keyfiles
-from crawler.fetch.keyfiles import KeysUnusable, Standing
+from crawler.fetch.keylife import Standing
+from crawler.fetch.keystate import KeysUnusable
 from signing import algorithms, keys
+
+NOW = 1_800_000_000.0
 
 
 def test_a_new_key_is_its_owners_alone_and_named_by_its_thumbprint(tmp_path: Path) -> None:
@@ -37,7 +40,7 @@ def test_the_newest_of_each_algorithm_signs_where_nothing_is_stated(tmp_path: Pa
     for age, path in enumerate(reversed(made)):
         os.utime(path, (1000 - age, 1000 - age))
 
-    listed = keyfiles.listing(tmp_path)
+    listed = keyfiles.listing(tmp_path, NOW)
 
     assert [(file.path, file.standing) for file in listed] == [
         (made[2], Standing.SIGNING),
@@ -54,7 +57,7 @@ def test_what_is_stated_decides_over_what_is_newest(tmp_path: Path) -> None:
     os.utime(signing, (1000, 1000))
     state(tmp_path, signing=[signing], published=[signing], retired=[retired])
 
-    standing = {file.path: file.standing for file in keyfiles.listing(tmp_path)}
+    standing = {file.path: file.standing for file in keyfiles.listing(tmp_path, NOW)}
 
     assert standing == {
         signing: Standing.SIGNING,
@@ -63,73 +66,13 @@ def test_what_is_stated_decides_over_what_is_newest(tmp_path: Path) -> None:
     }
 
 
-def test_first_keys_sign_at_once_and_need_no_state_file(tmp_path: Path) -> None:
-    added = keyfiles.add(tmp_path / "keys", ("ed25519", "ml-dsa-44"))
-
-    assert [(file.algorithm.name, file.standing) for file in added] == [
-        ("ed25519", Standing.SIGNING),
-        ("ml-dsa-44", Standing.SIGNING),
-    ]
-    assert not (tmp_path / "keys" / keyfiles.STATE).exists()
-
-
-def test_a_key_beside_one_that_signs_is_published_only(tmp_path: Path) -> None:
-    first = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
-
-    added = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
-
-    assert [file.standing for file in added] == [Standing.PUBLISHED] * 2
-    assert signing(tmp_path) == {file.keyid for file in first}
-    assert not list(tmp_path.glob("*.new"))
-
-
-def test_the_first_key_of_another_algorithm_signs_beside_what_signs_already(tmp_path: Path) -> None:
-    (first, _) = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
-
-    (_, added) = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-65"))
-
-    assert added.standing is Standing.SIGNING
-    assert {first.keyid, added.keyid} < signing(tmp_path)
-
-
-def test_a_key_beside_one_that_cannot_sign_signs_at_once(tmp_path: Path) -> None:
-    (damaged, second) = keyfiles.add(tmp_path, ("ed25519", "ml-dsa-44"))
-    damaged.path.write_bytes(b"{}")
-
-    (added,) = keyfiles.add(tmp_path, ("ed25519",))
-
-    assert added.standing is Standing.SIGNING
-    assert signing(tmp_path) == {added.keyid, second.keyid}
-
-
-def test_a_state_file_of_the_owners_is_never_written_over(tmp_path: Path) -> None:
-    path = keyfiles.create(tmp_path, "ed25519")
-    text = f'# mine\nretired = ["{_keyid(path)}"]\n'
-    (tmp_path / keyfiles.STATE).write_text(text)
-
-    (added,) = keyfiles.add(tmp_path, ("ed25519",))
-
-    assert added.standing is Standing.PUBLISHED
-    assert (tmp_path / keyfiles.STATE).read_text() == text
-
-
-def test_a_state_file_that_cannot_be_written_makes_no_key(tmp_path: Path) -> None:
-    path = keyfiles.create(tmp_path, "ed25519")
-    (tmp_path / "state.new").mkdir()
-
-    with pytest.raises(KeysUnusable, match="cannot be written"):
-        keyfiles.add(tmp_path, ("ed25519",))
-
-    assert list(tmp_path.glob("*.jwk")) == [path]
-
-
 def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     path = keyfiles.create(tmp_path, "ed25519")
     (tmp_path / "README").write_bytes(b"ours")
     (tmp_path / "ed25519-half.new").write_bytes(b"")
     (tmp_path / "rsa-1.jwk").write_bytes(b"{}")
 
-    listed = keyfiles.listing(tmp_path)
+    listed = keyfiles.listing(tmp_path, NOW)
 
     assert [file.path for file in listed] == [path]
 
@@ -155,7 +98,7 @@ def test_a_state_file_that_makes_no_sense_is_refused(
     (tmp_path / keyfiles.STATE).write_bytes(data)
 
     with pytest.raises(KeysUnusable, match=problem) as caught:
-        keyfiles.listing(tmp_path)
+        keyfiles.listing(tmp_path, NOW)
 
     assert caught.value.place == str(tmp_path / keyfiles.STATE)
 
@@ -165,7 +108,7 @@ def test_a_state_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / keyfiles.STATE).mkdir()
 
     with pytest.raises(KeysUnusable, match="cannot be read"):
-        keyfiles.listing(tmp_path)
+        keyfiles.listing(tmp_path, NOW)
 
 
 def test_two_keys_of_one_algorithm_cannot_sign(tmp_path: Path) -> None:
@@ -173,12 +116,12 @@ def test_two_keys_of_one_algorithm_cannot_sign(tmp_path: Path) -> None:
     state(tmp_path, signing=both)
 
     with pytest.raises(KeysUnusable, match="2 ml-dsa-44 keys are to sign"):
-        keyfiles.listing(tmp_path)
+        keyfiles.listing(tmp_path, NOW)
 
 
 def test_a_missing_folder_names_the_command_that_makes_one(tmp_path: Path) -> None:
     with pytest.raises(KeysUnusable, match="the folder cannot be read") as caught:
-        keyfiles.listing(tmp_path / "none")
+        keyfiles.listing(tmp_path / "none", NOW)
 
     assert caught.value.hint == "`crawl keys new` makes one"
 
@@ -188,7 +131,7 @@ def test_a_key_that_others_may_use_comes_with_the_chmod(tmp_path: Path, mode: in
     path = keyfiles.create(tmp_path, "ed25519")
     path.chmod(mode)
 
-    (file,) = keyfiles.listing(tmp_path)
+    (file,) = keyfiles.listing(tmp_path, NOW)
 
     assert file.key is None
     assert file.problem == f"others may use it (mode {mode:03o})"
@@ -220,7 +163,7 @@ def test_an_unusable_file_is_described_and_never_quoted(
     path.write_bytes(content)
     path.chmod(0o600)
 
-    (file,) = keyfiles.listing(tmp_path)
+    (file,) = keyfiles.listing(tmp_path, NOW)
 
     assert file.key is None
     assert problem in file.problem
@@ -231,7 +174,7 @@ def test_an_unusable_file_is_described_and_never_quoted(
 def test_a_link_into_nowhere_is_described(tmp_path: Path) -> None:
     (tmp_path / "ed25519-x.jwk").symlink_to(tmp_path / "none")
 
-    (file,) = keyfiles.listing(tmp_path)
+    (file,) = keyfiles.listing(tmp_path, NOW)
 
     assert file.problem == "cannot be read: No such file or directory"
 
@@ -239,7 +182,7 @@ def test_a_link_into_nowhere_is_described(tmp_path: Path) -> None:
 def test_a_key_under_another_algorithms_name_is_described(tmp_path: Path) -> None:
     keyfiles.create(tmp_path, "ed25519").rename(tmp_path / "ml-dsa-44-x.jwk")
 
-    (file,) = keyfiles.listing(tmp_path)
+    (file,) = keyfiles.listing(tmp_path, NOW)
 
     assert file.algorithm is algorithms.ML_DSA_44
     assert file.problem == "the key in it is ed25519, not ml-dsa-44"
@@ -248,7 +191,7 @@ def test_a_key_under_another_algorithms_name_is_described(tmp_path: Path) -> Non
 def test_no_secret_shows_in_a_listing(tmp_path: Path) -> None:
     path = keyfiles.create(tmp_path, "ed25519")
 
-    listed = keyfiles.listing(tmp_path)
+    listed = keyfiles.listing(tmp_path, NOW)
 
     assert listed[0].key is not None
     secret = str(listed[0].key.jwk()["d"])
@@ -260,12 +203,6 @@ def state(folder: Path, **lists: list[Path]) -> None:
     """Write state.toml with the thumbprints that stand in the files' names."""
     lines = [f"{name} = {[_keyid(path) for path in paths]}\n" for name, paths in lists.items()]
     (folder / keyfiles.STATE).write_text("".join(lines).replace("'", '"'))
-
-
-def signing(folder: Path) -> set[str]:
-    """The thumbprints of what signs."""
-    listed = keyfiles.listing(folder)
-    return {file.keyid for file in listed if file.standing is Standing.SIGNING}
 
 
 def _keyid(path: Path) -> str:

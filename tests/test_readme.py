@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crawler import cli, configuration, shipped
-from crawler.fetch import keyfiles
+from crawler.fetch.keylife import Standing
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def test_its_configuration_can_be_used(tmp_path: Path) -> None:
 def test_its_state_file_has_every_standing_of_a_key() -> None:
     (state,) = (body for body in TOML if "retired" in body)
 
-    assert tomllib.loads(state).keys() == {str(standing) for standing in keyfiles.Standing}
+    assert tomllib.loads(state).keys() == {str(standing) for standing in Standing}
 
 
 def test_its_line_of_imports_is_the_contract() -> None:

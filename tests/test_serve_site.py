@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crawler.fetch import keyfiles
-from crawler.fetch.keyfiles import KeysUnusable
+from crawler.fetch.keystate import KeysUnusable
 from crawler.serve.site import PublishedKeys
 
 

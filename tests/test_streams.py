@@ -24,7 +24,8 @@ def folder(tmp_path: Path) -> Path:
     (found / "state" / "log").mkdir(parents=True)
     for name in shipped.CONFIG:
         (found / name).write_text(shipped.text(name), encoding="utf-8")
-    keyfiles.add(found / "keys", ("ed25519", "ml-dsa-44"))
+    for algorithm in ("ed25519", "ml-dsa-44"):
+        keyfiles.create(found / "keys", algorithm)
     log = found / "state" / "log" / "events-2027-01-15.jsonl"
     log.write_bytes(events.encode(STARTED) + b"\n")
     return found

@@ -1,73 +1,200 @@
-"""`crawl keys`: making and listing the keys that sign."""
+"""`crawl keys new`, `list` and `show`: what keys there are, and what becomes of each."""
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 import msgspec
+from msgspec import Struct
 
-from crawler.fetch import keyfiles
+from crawler import configuration
+from crawler.fetch import keychange, keyfiles, keystate
+from crawler.fetch.keyfolder import KeyFile
+from crawler.fetch.keylife import Standing
+from crawler.problems import UsageProblem
 from crawler.settings import Settings
+from signing import algorithms
+from signing.algorithms import ED25519, Algorithm
+from signing.errors import AlgorithmUnsupported
+
+_BECOMES = {
+    Standing.SIGNING: "signs from",
+    Standing.PUBLISHED: "is published only from",
+    Standing.RETIRED: "is dropped at",
+}
 
 
-def new(settings: Settings) -> None:
+class Next(Struct, frozen=True, kw_only=True):
+    """What a key becomes, and when: seconds since 1970."""
+
+    at: float
+    standing: Standing
+
+    def __str__(self) -> str:
+        return f"{_BECOMES[self.standing]} {keystate.shown(self.at)}"
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """What `list` and `show` say of a key. Moments are seconds since 1970."""
+
+    keyid: str
+    algorithm: str
+    standing: Standing
+    file: str
+    problem: str
+    next: Next | None
+    since: float | None  # from when on it was to sign, where that is stated
+    not_before: int | None
+    ends: float | None  # neither signs nor is published from then on
+
+
+class Shown(Row, frozen=True, kw_only=True):
+    """The same with the JWK that is published of it, where it is."""
+
+    jwk: dict[str, str | int] | None
+
+
+def new(
+    settings: Settings,
+    names: Sequence[str] = (),
+    since: str | None = None,
+    until: str | None = None,
+) -> None:
     """Make a key of each algorithm and say where it lies, and what is left to do where it waits."""
-    folder = settings.keys_directory
-    state = folder / keyfiles.STATE
-    stated = state.exists()
-    made = keyfiles.add(folder, ("ed25519", settings.signatures.second.algorithm))
-    waiting = [file for file in made if file.standing is not keyfiles.Standing.SIGNING]
-    for file in made:
-        print(f"made {file.path}" + (": published, does not sign yet" if file in waiting else ""))
-    if not waiting:
-        return
-    there = keyfiles.listing(folder)
-    signing = [file for file in there if file.standing is keyfiles.Standing.SIGNING]
-    replaced = {file.algorithm.name for file in waiting}
-    old = [file.keyid for file in signing if file.algorithm.name in replaced]
-    new = [file.keyid for file in signing if file.algorithm.name not in replaced]
-    new += [file.keyid for file in waiting]
-    retired = [file.keyid for file in there if file.standing is keyfiles.Standing.RETIRED]
-    did = "is left as it is" if stated else "is written"
-    print(
-        f"""{state} {did}: what signed before signs on.
-
-Next:
-  1. Publish: a running `crawl serve` does already.
-  2. Wait a day: that is how long sites may keep the key set of before.
-  3. Sign with the new; no restart is needed. In {state}:
-       signing = {_toml(new)}"""
+    now = time.time()
+    not_before = None if since is None else moment("--valid-from", since, now)
+    expires = None if until is None else moment("--valid-until", until, now)
+    if expires is not None and expires <= max(now, not_before or now):
+        raise UsageProblem(f"--valid-until {until}: the key would never be valid")
+    made = keychange.add(
+        settings.keys_directory,
+        [
+            keyfiles.made(algorithm, not_before=not_before, expires=expires)
+            for algorithm in asked(settings, names)
+        ],
+        now,
     )
-    if old:
-        print(
-            f"""  4. Publish the old no more, a day later. In {state}:
-       retired = {_toml([*retired, *old])}"""
-        )
-
-
-def _toml(keyids: Sequence[str]) -> str:
-    """A list of thumbprints as state.toml has it."""
-    return msgspec.json.encode(keyids).decode().replace(",", ", ")
+    for file in made:
+        print(f"made {file.path}: {becoming(file)}")
+    say_what_is_left(file for file in made if file.standing is Standing.PUBLISHED)
 
 
 def show_all(settings: Settings, form: str) -> None:
-    """Each key file: identifier, algorithm, standing, path, and the problem where there is one."""
-    rows = [
-        {
-            "keyid": file.keyid,
-            "algorithm": file.algorithm.name,
-            "standing": str(file.standing),
-            "file": os.fsencode(file.path).decode("utf-8", "replace"),  # JSON knows no bytes
-            "problem": file.problem,
-        }
-        for file in keyfiles.listing(settings.keys_directory)
-    ]
+    """Each key file: identifier, algorithm, standing, what comes next, path, and any problem."""
+    rows = [_row(file) for file in keyfiles.listing(settings.keys_directory, time.time())]
     if form == "json":
         print(msgspec.json.encode({"keys": rows}).decode())
         return
-    head = {"keyid": "keyid", "algorithm": "algorithm", "standing": "standing", "file": "file"}
-    for row in (head, *rows):
-        problem = f"  {row['problem']}" if row.get("problem") else ""
+    ahead = [str(row.next or "") for row in rows]
+    width = max(map(len, ("next", *ahead)))
+    print(f"{'keyid':<43}  {'algorithm':<10}  {'standing':<9}  {'next':<{width}}  file")
+    for row, coming in zip(rows, ahead, strict=True):
+        problem = f"  {row.problem}" if row.problem else ""
         print(
-            f"{row['keyid']:<43}  {row['algorithm']:<10}  {row['standing']:<9}  "
-            f"{row['file']}{problem}"
+            f"{row.keyid:<43}  {row.algorithm:<10}  {row.standing:<9}  {coming:<{width}}  "
+            f"{row.file}{problem}"
         )
+
+
+def show(settings: Settings, begin: str, form: str) -> None:
+    """All that is public about one key."""
+    there = keyfiles.listing(settings.keys_directory, time.time())
+    file = keychange.find(there, begin)
+    published = None if file.standing is Standing.RETIRED else file.public
+    row = _row(file)
+    shown = Shown(
+        **{name: getattr(row, name) for name in row.__struct_fields__},
+        jwk=None if published is None else published.jwk(),
+    )
+    if form == "json":
+        print(msgspec.json.encode(shown).decode())
+        return
+    told: list[tuple[str, object]] = [
+        ("keyid", shown.keyid),
+        ("algorithm", shown.algorithm),
+        ("standing", shown.standing),
+        ("signs since" if shown.standing is Standing.SIGNING else "to sign from", shown.since),
+        ("valid from", shown.not_before),
+        ("ends", shown.ends),
+        ("next", shown.next or "nothing is planned"),
+        ("file", shown.file),
+        ("problem", shown.problem or None),
+    ]
+    for name, value in told:
+        if value is not None:
+            moment = keystate.shown(value) if isinstance(value, int | float) else value
+            print(f"{name:<13} {moment}")
+    if shown.jwk is not None:
+        print(f"published as  {msgspec.json.encode(shown.jwk).decode()}")
+
+
+def asked(settings: Settings, names: Sequence[str]) -> tuple[Algorithm, ...]:
+    """The algorithms of `--algorithm`; without one, those of sig1 and sig2."""
+    try:
+        found = [algorithms.by_name(name) for name in names]
+    except AlgorithmUnsupported as error:
+        raise UsageProblem(f"--algorithm: {error}") from error
+    for algorithm in found:
+        if algorithm is not ED25519 and algorithm.kty != "AKP":
+            raise UsageProblem(f"--algorithm: requests are not signed with {algorithm.name} keys")
+    both = (ED25519, algorithms.by_name(settings.signatures.second.algorithm))
+    return tuple(dict.fromkeys(found or both))
+
+
+def moment(option: str, text: str, now: float) -> int:
+    """Seconds since 1970 of a date, of a time (UTC unless it says otherwise), or of "90d" from now.
+
+    Raises UsageProblem.
+    """
+    text = text.strip()
+    try:
+        if text[-1:].isalpha() and text[-1:] != "Z":
+            return int(now + configuration.duration(text))
+        found = datetime.fromisoformat(text)
+        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError) as error:
+        raise UsageProblem(
+            f"{option} {text}: no moment", "for example 90d, 2027-03-01 or 2027-03-01T06:00"
+        ) from error
+
+
+def becoming(file: KeyFile) -> str:
+    """What a key is used for, and what comes next."""
+    is_now = {
+        Standing.SIGNING: "signs",
+        Standing.PUBLISHED: "published, does not sign yet",
+        Standing.RETIRED: "retired",
+    }[file.standing]
+    change = file.change
+    if change is None:
+        return is_now
+    return f"{is_now}, {Next(at=change.at, standing=change.standing)}"
+
+
+def say_what_is_left(waiting: Iterable[KeyFile]) -> None:
+    """Name the command that makes keys sign that are only published and wait for nothing."""
+    to = "".join(f" --to {file.keyid}" for file in waiting if file.change is None)
+    if to:
+        print(
+            f"""
+Next: publish (a running `crawl serve` does already), then
+  crawl keys rotate{to}
+has it sign in a day, when sites know the new key set, and drops the old one a day later."""
+        )
+
+
+def _row(file: KeyFile) -> Row:
+    change, public = file.change, file.public
+    finite = file.ends is not None and file.ends > 0
+    return Row(
+        keyid=file.keyid,
+        algorithm=file.algorithm.name,
+        standing=file.standing,
+        file=os.fsencode(file.path).decode("utf-8", "replace"),  # JSON knows no bytes
+        problem=file.problem,
+        next=Next(at=change.at, standing=change.standing) if change is not None else None,
+        since=file.since,
+        not_before=public.not_before if public is not None else None,
+        ends=file.ends if finite else None,
+    )

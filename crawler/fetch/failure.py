@@ -17,7 +17,7 @@ from aiohttp import (
 from crawler.events import Outcome, Stage
 from crawler.fetch import redaction
 from crawler.fetch.decoding import Undecodable
-from crawler.fetch.keyfiles import KeysUnusable
+from crawler.fetch.keystate import KeysUnusable
 from crawler.fetch.middleware import HeadTooLarge
 from crawler.fetch.trip import Ending, Trip
 from crawler.problems import place

@@ -15,14 +15,11 @@ import msgspec
 
 from crawler.fetch import keystate
 from crawler.fetch.keyfolder import Folder, Found, KeyFile
-from crawler.fetch.keylife import Standing
 from crawler.fetch.keystate import KeysUnusable
 from signing import algorithms, keys
 from signing.algorithms import ED25519, Algorithm
 from signing.errors import KeyUnreadable
 from signing.keys import PrivateKey
-
-__all__ = ["KeyFile", "KeysUnusable", "Standing", "create", "keep", "listing", "read"]
 
 STATE: Final = keystate.NAME
 MAKE_ONE: Final = "`crawl keys new` makes one"

@@ -9,14 +9,13 @@ from pathlib import Path
 from aiohttp import web
 
 from crawler import diagnostics
-from crawler.fetch import keyfiles
-from crawler.fetch.keyfiles import Standing
+from crawler.fetch.keyfolder import KeyFile
+from crawler.fetch.keylife import Standing
+from crawler.fetch.keywatch import LOOK_EVERY, KeyWatch
 from crawler.problems import Problem
 from crawler.serve import publish
 from crawler.settings import Settings
 from signing.keys import PrivateKey
-
-LOOK_EVERY = 1.0  # seconds between two looks at the folder of keys
 
 
 class AddressUnusable(Problem):
@@ -24,9 +23,10 @@ class AddressUnusable(Problem):
 
 
 class PublishedKeys:
-    """The usable, not retired keys of a folder, those that sign first; looked at again in time.
+    """The usable, not retired keys of a folder at each moment, those that sign first.
 
-    A folder that becomes unreadable leaves what was published before, and `warn` is told.
+    A folder that becomes unreadable leaves what was published before, less what ends meanwhile, and
+    `warn` is told. Raises KeysUnusable where it cannot be read at the start.
     """
 
     def __init__(
@@ -35,49 +35,35 @@ class PublishedKeys:
         warn: Callable[[str], None] = lambda _: None,
         *,
         look_every: float = LOOK_EVERY,
+        wall: Callable[[], float] = time.time,
     ) -> None:
-        self._folder = folder
+        self._watch = KeyWatch(folder, look_every=look_every)
         self._warn = warn
-        self._look_every = look_every
+        self._wall = wall
         self._problem = ""
-        self._kept = self._read()
-        self._looked = time.monotonic()
+        self._files()
 
     def current(self) -> Sequence[PrivateKey]:
         """The keys."""
-        self._look()
-        return [key for key, _ in self._kept]
+        return [file.key for file in self._files() if file.key is not None]
 
     def documents(
         self, settings: Settings, authority: str | None = None
     ) -> dict[str, publish.Document]:
         """What is published with them, at an authority that is by default our home's."""
-        self._look()
-        signing = [key.keyid for key, standing in self._kept if standing is Standing.SIGNING]
-        keys = [key.public_key for key, _ in self._kept]
+        files = self._files()
+        signing = [file.keyid for file in files if file.standing is Standing.SIGNING]
+        keys = [key for file in files if (key := file.public) is not None]
         return publish.documents(settings, keys, signing, authority)
 
-    def _look(self) -> None:
-        if time.monotonic() - self._looked >= self._look_every:
-            self._looked = time.monotonic()
-            try:
-                self._kept = self._read()
-                problem = ""
-            except keyfiles.KeysUnusable as error:
-                problem = str(error)
-            if problem != self._problem:
-                self._problem = problem
-                self._warn(problem or "the keys can be read again")
-
-    def _read(self) -> list[tuple[PrivateKey, Standing]]:
-        files = sorted(
-            keyfiles.listing(self._folder), key=lambda file: file.standing is not Standing.SIGNING
-        )
-        return [
-            (file.key, file.standing)
-            for file in files
-            if file.key is not None and file.standing is not Standing.RETIRED
-        ]
+    def _files(self) -> list[KeyFile]:
+        seen = self._watch.at(self._wall())
+        problem = str(seen.problem or "")
+        if problem != self._problem:
+            self._problem = problem
+            self._warn(problem or "the keys can be read again")
+        files = [file for file in seen.files if file.standing is not Standing.RETIRED and file.key]
+        return sorted(files, key=lambda file: file.standing is not Standing.SIGNING)
 
 
 async def run(settings: Settings, host: str, port: int) -> None:

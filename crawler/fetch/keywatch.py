@@ -1,0 +1,125 @@
+"""The folder of keys as it stands at any moment, while it changes and while it cannot be read.
+
+What is known of a key's end is not forgotten: not when the folder can no longer be read, not when
+state.toml is broken or gone, and not when the clock is set back. A moment that has come has come.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.fetch import keyfiles, keystate
+from crawler.fetch.keyfolder import Folder, KeyFile
+from crawler.fetch.keystate import KeysUnusable
+
+LOOK_EVERY: Final = 1.0  # seconds between two looks at all the files
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """The folder at a moment, and why it cannot be read any more: then it is what it last was."""
+
+    files: tuple[KeyFile, ...]
+    ends: dict[str, float]  # of keys of which there may be no file; seconds since 1970
+    problem: KeysUnusable | None = None
+
+
+class KeyWatch:
+    """The folder, read again when something in it changes.
+
+    state.toml and the names in the folder are looked at each time, since a key may be retired at
+    any moment; every file once in `look_every` seconds.
+    """
+
+    def __init__(self, directory: Path, *, look_every: float = LOOK_EVERY) -> None:
+        self.directory = directory
+        self.latest = -inf  # the latest moment that was asked for
+        self._look_every = look_every
+        self._looked = -inf
+        self._glance: object = None
+        self._appearance: object = None
+        self._folder: Folder | None = None
+        self._problem: KeysUnusable | None = None
+        self._ends: dict[str, float] = {}
+        self._seen: Seen | None = None
+        self._until = -inf
+
+    def at(self, now: float) -> Seen:
+        """The folder at `now`, in seconds since 1970, or at the latest moment asked for before.
+
+        The same value as before while nothing changes. Raises KeysUnusable where it never could be
+        read.
+        """
+        changed = self._changed(now)
+        self.latest = max(self.latest, now)
+        if self._seen is not None and not changed and self.latest < self._until:
+            return self._seen
+        if changed or self._folder is None:
+            self._read()
+        return self._see()
+
+    def _see(self) -> Seen:
+        if self._folder is None:
+            raise self._problem or KeysUnusable(self.directory, "was never read")
+        files = self._folder.at(self.latest, self._ends)
+        self._until = min(_ahead(files, self._ends, self.latest), default=inf)
+        self._seen = Seen(files=files, ends=self._ends, problem=self._problem)
+        return self._seen
+
+    def _read(self) -> None:
+        """Read the folder; where that fails, at least who is retired, and keep what was read."""
+        try:
+            folder = keyfiles.read(self.directory)
+            stated = folder.state
+            folder.at(self.latest, self._ends if stated is None else stated.ends())
+        except KeysUnusable as error:
+            self._problem = error
+            with suppress(KeysUnusable):
+                if (stated := keystate.read(self.directory)) is not None:
+                    self._ends = stated.ends()
+            return
+        self._folder, self._problem = folder, None
+        if stated is not None:
+            self._ends = stated.ends()
+
+    def _changed(self, now: float) -> bool:
+        glance = _glance(self.directory)
+        changed, self._glance = glance != self._glance, glance
+        if changed or not 0 <= now - self._looked < self._look_every:
+            self._looked = now
+            appearance = _appearance(self.directory)
+            changed = changed or appearance != self._appearance
+            self._appearance = appearance
+        return changed
+
+
+def _ahead(files: Sequence[KeyFile], ends: dict[str, float], now: float) -> list[float]:
+    """The moments after `now` at which something changes."""
+    changes = [file.change.at for file in files if file.change is not None]
+    return [*changes, *(end for end in ends.values() if end > now)]
+
+
+def _glance(directory: Path) -> object:
+    """What a change of state.toml or of a name in the folder changes; two system calls."""
+    return [_mark(directory), _mark(directory / keystate.NAME)]
+
+
+def _mark(path: Path) -> object:
+    try:
+        status = path.stat()
+    except OSError as error:
+        return error.errno
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _appearance(directory: Path) -> object:
+    """What a change of any file in the folder changes, too; nothing is opened."""
+    try:
+        with os.scandir(directory) as entries:
+            return sorted((entry.name, _mark(Path(entry.path))) for entry in entries)
+    except OSError as error:
+        return error.errno
