@@ -6,7 +6,7 @@ how many there are: without a memory the work would grow with the square of what
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeVar, assert_never
+from typing import Final, TypeVar
 
 from signing import fields as sf
 from signing.errors import FieldUnreadable
@@ -123,17 +123,14 @@ class Reading:
         return _given(self._parameters)
 
     def _strictly(self, name: str) -> str:
-        match sf.kind(name):
-            case sf.Kind.DICTIONARY:
-                return sf.serialize_dictionary(self.dictionary(name))
-            case sf.Kind.LIST:
-                return sf.serialize_list(_given(self._tried(name, sf.parse_list)))
-            case sf.Kind.ITEM:
-                return sf.serialize_member(self.item(name))
-            case None:
-                raise FieldUnreadable("it is of no structured type that we know")
-            case never:
-                assert_never(never)
+        kind = sf.kind(name)
+        if kind is None:
+            raise FieldUnreadable("it is of no structured type that we know")
+        if kind is sf.Kind.ITEM:
+            return sf.serialize_member(self.item(name))
+        if kind is sf.Kind.LIST:
+            return sf.serialize_list(_given(self._tried(name, sf.parse_list)))
+        return sf.serialize_dictionary(self.dictionary(name))
 
     def _tried(self, name: str, parse: Callable[[str], _Parsed]) -> _Parsed | FieldUnreadable:
         value = self.value(name) or ""
