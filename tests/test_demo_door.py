@@ -104,6 +104,7 @@ async def test_a_signed_request_is_written_down_as_verified(caller: Caller) -> N
     (entry,) = caller.entries("plain")
 
     assert (entry.head.labels, entry.head.verified, entry.head.fault) == (BOTH, BOTH, "")
+    assert entry.head.algorithms == ("ed25519", "ml-dsa-44")
     assert entry.head.size == len(sent)
     assert entry.head.authority == caller.fleet.authority("plain")
     assert entry.status == 200

@@ -97,20 +97,34 @@ def test_a_narrow_door_counts_the_bytes_of_the_head(size: int, status: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("labels", "verified", "status"),
+    ("labels", "verified", "algorithms", "status"),
     [
-        (BOTH, BOTH, 200),
-        (FIRST, FIRST, 403),
-        (BOTH, FIRST, 403),
-        ((*BOTH, "sig3"), BOTH, 403),
-        ((), (), 403),
+        (BOTH, BOTH, manners.REQUIRED, 200),
+        (BOTH, BOTH, manners.REQUIRED[::-1], 200),
+        (BOTH, BOTH, ("ed25519", "ed25519"), 403),
+        (FIRST, FIRST, ("ed25519",), 403),
+        (BOTH, FIRST, ("ed25519",), 403),
+        (BOTH, ("sig2",), ("ml-dsa-44",), 403),
+        ((*BOTH, "sig3"), BOTH, manners.REQUIRED, 403),
+        ((), (), (), 403),
     ],
-    ids=["both", "one", "one of both", "both of three", "none"],
+    ids=[
+        "both",
+        "in the other order",
+        "twice the same",
+        "one",
+        "the first of both",
+        "the second of both",
+        "both of three",
+        "none",
+    ],
 )
-def test_strict_wants_two_signatures_and_all_of_them_good(
-    labels: tuple[str, ...], verified: tuple[str, ...], status: int
+def test_strict_wants_both_algorithms_and_every_signature_good(
+    labels: tuple[str, ...], verified: tuple[str, ...], algorithms: tuple[str, ...], status: int
 ) -> None:
-    found = answer(manners.strict(SITE), ask(labels=labels, verified=verified))
+    found = answer(
+        manners.strict(SITE), ask(labels=labels, verified=verified, algorithms=algorithms)
+    )
 
     assert found.status == status
     assert (found.field("Accept-Signature") is None) == (status == 200)

@@ -49,6 +49,7 @@ class Door:
                 target=head.target,
                 labels=head.labels,
                 verified=head.verified,
+                algorithms=head.algorithms,
                 size=head.size,
                 now=wall,
                 visit=ledger.visits(head.target),
@@ -129,5 +130,8 @@ def _judged(head: Head, verification: Verification) -> Head:
         head,
         labels=(*(one.label for one in verification.labels), *verification.passed_over),
         verified=tuple(one.label for one in verification.labels if one.reason is None),
+        algorithms=tuple(
+            one.algorithm for one in verification.labels if one.reason is None and one.algorithm
+        ),
         fault="; ".join(faults),
     )

@@ -19,8 +19,9 @@ ROBOTS = "/robots.txt"
 class Head(Struct, frozen=True, kw_only=True):
     """What a request said, and what the verifier made of it.
 
-    `labels` are the signatures that it carries, `verified` the good ones; `fault` says what is
-    wrong with them and is empty where nothing is. `size` is in bytes.
+    `labels` are the signatures that it carries, `verified` the good ones, `algorithms` what those
+    were verified by; `fault` says what is wrong with them and is empty where nothing is. `size` is
+    in bytes.
     """
 
     method: str
@@ -28,6 +29,7 @@ class Head(Struct, frozen=True, kw_only=True):
     target: str
     labels: tuple[str, ...] = ()
     verified: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
     fault: str = ""
     size: int = 0
     cookie: bool = False

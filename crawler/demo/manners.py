@@ -13,13 +13,20 @@ from random import Random
 
 from crawler.demo.reply import Answer, Ask, Drip, Manner, Reply, Reset
 from crawler.demo.site import page
+from signing.algorithms import ED25519, ML_DSA_44
 
 TWO_LABELS = "Multiple signatures is not supported"
 DEMOTION = "X-Bot-Authenticated"
 LAST_MODIFIED = "Sun, 01 Nov 2026 09:30:00 GMT"
 
 _ROBOTS = "User-agent: *\nDisallow: /never/\n"
-_WANTED = 'sig1=("@authority" "signature-agent");created;expires;keyid;tag="web-bot-auth"'
+REQUIRED = (ED25519.name, ML_DSA_44.name)
+_WANTED = (
+    'sig1=("@authority" "signature-agent";key="sig1");created;expires;keyid'
+    f';alg="{ED25519.name}";tag="web-bot-auth", '
+    'sig2=("@authority" "signature-agent";key="sig2");created;expires;keyid'
+    f';alg="{ML_DSA_44.name}";tag="web-bot-auth-pq"'
+)
 
 
 def site(pages: Mapping[str, Answer | Drip], robots: str | Answer = _ROBOTS) -> Manner:
@@ -103,10 +110,10 @@ def narrow(inner: Manner, limit: int) -> Manner:
 
 
 def strict(inner: Manner) -> Manner:
-    """Lets in only who brings two signatures that both verify."""
+    """Lets in only who brings a good Ed25519 and a good ML-DSA-44 signature, and no bad one."""
 
     def manner(ask: Ask) -> Reply:
-        if len(ask.verified) < 2 or ask.verified != ask.labels:
+        if not set(ask.algorithms).issuperset(REQUIRED) or ask.verified != ask.labels:
             fields = (("Accept-Signature", _WANTED),)
             return Answer(status=403, fields=fields, body=page("Two signatures, please"))
         return inner(ask)

@@ -12,6 +12,7 @@ HTML = "text/html; charset=utf-8"
 class Ask:
     """One request as it came; `labels` are the signatures on it, `verified` the good ones.
 
+    `algorithms` are those of the good ones, each by its key and not by what the request says.
     `size` is the request head's in bytes, `now` Unix time. `visit` counts the requests for this
     target from 1, `turn` those for anything but robots.txt.
     """
@@ -19,6 +20,7 @@ class Ask:
     target: str
     labels: tuple[str, ...] = ()
     verified: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
     size: int = 0
     now: float = 0.0
     visit: int = 1

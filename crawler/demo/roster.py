@@ -212,7 +212,7 @@ def residents(authority: Callable[[str], str]) -> tuple[Resident, ...]:
         ),
         Resident(
             name="strict",
-            about="verifies both signatures, and lets nobody in without",
+            about="verifies Ed25519 and ML-DSA-44, and lets nobody in without both",
             manner=manners.strict(manners.site(pages("Strict", few))),
             profile=ProfileName.IETF_01,
         ),
