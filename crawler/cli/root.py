@@ -61,7 +61,7 @@ def main() -> None:
 
 def _complain_of_usage(error: TyperException) -> None:
     """Say what is wrong with a command line; without a word there, help has been printed."""
-    said = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
+    said = str(getattr(error, "format_message", error.__str__)())
     context = getattr(error, "ctx", None)
     if said:
         path = context.command_path if context is not None else "crawl"
