@@ -174,7 +174,11 @@ def becoming(file: KeyFile) -> str:
 
 def say_what_is_left(waiting: Iterable[KeyFile]) -> None:
     """Name the command that makes keys sign that are only published and wait for nothing."""
-    to = "".join(f" --to {file.keyid}" for file in waiting if file.change is None)
+    to = "".join(
+        f" --to {file.keyid}"
+        for file in waiting
+        if file.change is None or file.change.standing is not Standing.SIGNING
+    )
     if to:
         print(
             f"""
