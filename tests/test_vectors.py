@@ -6,6 +6,7 @@ known to have, so that an empty or a changed file does not pass.
 
 import json
 from base64 import b64decode, urlsafe_b64decode
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from signing import algorithms, base, fields, jwk, keys
+from signing import algorithms, base, fields, jwk, keys, verifier
 from signing.algorithms import (
     ECDSA_P256,
     ED25519,
@@ -25,6 +26,7 @@ from signing.algorithms import (
 )
 from signing.base import SignatureParams
 from signing.errors import KeyUnreadable
+from signing.judgement import Keying, Policy, Reason
 from signing.keys import PrivateKey
 from signing.message import Message
 
@@ -239,6 +241,40 @@ def test_web_bot_auth_architecture_with_rsa(vectors: Path, version: str) -> None
         assert RSA_PSS_SHA512.verify(key.public, built, signature)
         assert not RSA_PSS_SHA512.verify(key.public, built + b"\n", signature)
     assert len(rsa) == 2
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_policy_may_accept_bots_with_rsa_keys(vectors: Path, version: str) -> None:
+    cases = load(vectors / "webbotauth" / f"web_bot_auth_architecture_{version}.json")
+    (case,) = [one for one in cases if one["key"]["kty"] == "RSA" and one.get("signature_agent")]
+    url = urlsplit(case["target_url"])
+    message = Message(
+        method="GET",
+        scheme=url.scheme,
+        authority=url.netloc,
+        target=url.path,
+        fields=(
+            ("Signature-Agent", case["signature_agent"]),
+            ("Signature-Input", case["signature_input"]),
+            ("Signature", case["signature"]),
+        ),
+    )
+    key = keys.read_public({name: case["key"][name] for name in ("kty", "n", "e")})
+    accepting = Policy(
+        algorithms=frozenset({RSA_PSS_SHA512.name}),
+        keying=Keying.LENIENT,
+        max_window=4 * 10**9,  # one sample is good for a hundred years
+        refused_keyids=frozenset(),
+    )
+
+    for policy, reason in (
+        (accepting, None),
+        (replace(accepting, algorithms=Policy().algorithms), Reason.UNSUPPORTED_ALGORITHM),
+        (replace(accepting, refused_keyids=Policy().refused_keyids), Reason.UNKNOWN_KEY),
+    ):
+        found = verifier.verify(message, lambda *_: key, policy, case["created_ms"] / 1000)
+
+        assert [label.reason for label in found.labels] == [reason]
 
 
 def test_thumbprints(vectors: Path) -> None:
