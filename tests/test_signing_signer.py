@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from signing import budget
+from signing import budget, coverable
 from signing import fields as sf
 from signing.algorithms import ECDSA_P256, ED25519, ML_DSA_44, ML_DSA_65
 from signing.base import read_params, signature_base
 from signing.errors import AlgorithmUnsupported, ComponentUnavailable
 from signing.keys import PrivateKey
 from signing.message import Message
-from signing.profile import Labels, Name, NonceForm, Profile, Second
+from signing.profile import Labels, Name, NonceForm, Profile, Second, Wish
 from signing.signer import FIELDS, Keyring, SignedRequest, cost, sign
 
 FIRST = PrivateKey(ED25519, bytes(range(32)))
@@ -45,7 +45,7 @@ def assert_generic_base_is_signed(message: Message, signed: SignedRequest) -> No
     for label, member in inputs.items():
         base = signature_base(whole, read_params(member))
         value = sf.byte_sequence(values[label], texts[label])
-        if label == "sig1":
+        if label == signed.labels[0]:
             assert value == ED25519.expand(FIRST.secret)(base)
         else:
             assert ML_DSA_44.verify(SECOND.public, base, value)
@@ -115,6 +115,50 @@ def test_the_fast_template_equals_the_generic_way(
     assert_generic_base_is_signed(message, signed)
     expected = cost(KEYRING, profile)
     assert signed.size == (expected.first if labels is Labels.FIRST else sum(expected))
+
+
+_NAMES = st.permutations([*coverable.DERIVED, "user-agent", "x-empty"]).flatmap(
+    lambda names: st.integers(0, len(names)).map(
+        lambda count: [name for name in names[:count] if name != "@authority"]
+    )
+)
+_CHOICES = st.builds(
+    lambda names, at: [*names[:at], "@authority", *names[at:]], _NAMES, st.integers(0, 9)
+)
+
+
+@settings(deadline=None)
+@given(
+    name=st.sampled_from([profile.name for profile in PROFILES]),
+    names=_CHOICES,
+    nonce=st.none() | st.text(chars((0x20, 0x7E)), min_size=1, max_size=40),
+    label=st.from_regex(r"[a-z*][a-z0-9_.*-]{0,8}", fullmatch=True).filter(lambda x: x != "sig2"),
+    wished=st.booleans(),
+)
+def test_what_was_chosen_or_asked_for_equals_the_generic_way_too(
+    name: Name, names: list[str], nonce: str | None, label: str, wished: bool
+) -> None:
+    assume(name is not Name.PUBLISHED and (wished or name is not Name.LEGACY))
+    covered = coverable.components(names, ("user-agent", "x-empty"))
+    fields = (("User-Agent", "ExampleBot/1.0 "), ("X-Empty", ""))
+    message = replace(REQUEST, fields=fields)
+    wish = Wish(label=label, covered=covered, nonce=nonce, keyid=FIRST.keyid)
+    profile = Profile(
+        name=name,
+        home="https://bot.example",
+        covered=None if wished else covered,
+        wish=wish if wished else None,
+    )
+
+    signed = sign(message, KEYRING, profile, CREATED, NONCE)
+
+    first = read_params(
+        sf.parse_dictionary(dict(signed.fields)["Signature-Input"])[signed.labels[0]]
+    )
+    assert first.covered[:-1] == covered
+    assert signed.labels == (label if wished else "sig1", "sig2")
+    assert_generic_base_is_signed(message, signed)
+    assert signed.size == sum(cost(KEYRING, profile))
 
 
 @given(
