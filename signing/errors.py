@@ -44,10 +44,6 @@ class ComponentUnavailable(SigningError):
         self.component = component
 
 
-class ComponentTwice(ComponentUnavailable):
-    """The list of what is covered names one component twice, which no base can have."""
-
-
 class AlgorithmUnsupported(SigningError):
     """No entry of the algorithms table bears that name, or it cannot do what is asked."""
 

@@ -6,6 +6,7 @@ the same message differ, so nobody may compare them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Protocol, TypeAlias
 
 from cryptography.hazmat.primitives import hashes
@@ -27,6 +28,10 @@ _MlDsaPrivate: TypeAlias = (
     mldsa.MLDSA44PrivateKey | mldsa.MLDSA65PrivateKey | mldsa.MLDSA87PrivateKey
 )
 _MlDsaPublic: TypeAlias = mldsa.MLDSA44PublicKey | mldsa.MLDSA65PublicKey | mldsa.MLDSA87PublicKey
+
+
+_OPENED_KEPT: Final = 256  # keys of each algorithm; the largest take some 10 KB
+_opened_ed25519 = lru_cache(_OPENED_KEPT)(ed25519.Ed25519PublicKey.from_public_bytes)
 
 
 class Verifies(Protocol):
@@ -61,7 +66,7 @@ class Ed25519:
         return signature
 
     def verify(self, public: bytes, message: bytes, signature: bytes, _: bytes, /) -> None:
-        ed25519.Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+        _opened_ed25519(public).verify(signature, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class MlDsa:
         return signature
 
     def verify(self, public: bytes, message: bytes, signature: bytes, context: bytes, /) -> None:
-        self.open.from_public_bytes(public).verify(signature, message, context)
+        _opened_ml_dsa(self.open, public).verify(signature, message, context)
 
 
 class EcdsaP256:
@@ -141,3 +146,9 @@ class RsaPss:
         modulus, exponent = map(int.from_bytes, self._sizes.split(public))
         key = rsa.RSAPublicNumbers(exponent, modulus).public_key()
         key.verify(signature, message, self._padding, self._hash)
+
+
+@lru_cache(_OPENED_KEPT)
+def _opened_ml_dsa(kind: type[_MlDsaPublic], public: bytes) -> _MlDsaPublic:
+    """The library's key, whose first use costs as much as a verification."""
+    return kind.from_public_bytes(public)

@@ -31,10 +31,8 @@ class Fixed:
 
     def split(self, public: bytes) -> tuple[bytes, ...]:
         """The members of a public key, which is simply all of them in a row."""
-        whole = self.part * self.parts
-        if len(public) != whole:
-            raise ValueError(f"has {whole} bytes, this one {len(public)}")
-        return tuple(public[at : at + self.part] for at in range(0, whole, self.part))
+        self.signature(public)
+        return tuple(public[at : at + self.part] for at in range(0, len(public), self.part))
 
     def join(self, parts: tuple[bytes, ...]) -> bytes:
         """The public key of its members, which were found without fault."""
@@ -49,7 +47,8 @@ class Fixed:
 
     def signature(self, public: bytes) -> int:
         """The length of this key's signatures in bytes."""
-        self.split(public)
+        if len(public) != self.part * self.parts:
+            raise ValueError(f"has {self.part * self.parts} bytes, this one {len(public)}")
         return self.size
 
 

@@ -7,19 +7,15 @@ comes first, the lookup of the key after it, and what only a true signer may cau
 the replay memory, last.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Final, NamedTuple
 
-from signing import agent, digest
-from signing import fields as sf
-from signing.base import SignatureParams, read_params, signature_base
-from signing.errors import (
-    ComponentUnavailable,
-    DuplicateMember,
-    FieldUnreadable,
-    LabelMismatch,
-)
+from signing import agent, digest, usual
+from signing import claim as claims
+from signing.base import signature_base
+from signing.claim import Claim, Ready
+from signing.covered import Covered
+from signing.errors import ComponentUnavailable, FieldUnreadable
 from signing.judgement import (
     Judgement,
     Keying,
@@ -32,7 +28,7 @@ from signing.judgement import (
     Verification,
 )
 from signing.keys import PublicKey
-from signing.message import Component, Message
+from signing.message import Message
 
 __all__ = [
     "Judgement",
@@ -47,35 +43,18 @@ __all__ = [
     "verify",
 ]
 
-# What each reader of a target gets out of @target-uri (RFC 9421, section 2.2.2).
-_IN_TARGET_URI = frozenset({"@scheme", "@authority", "@path", "@query"})
-_BOUND_DIGESTS = frozenset({None, "sha-256", "sha-512"})  # None: the whole field is covered
+_BOUND_DIGESTS: Final = frozenset({None, "sha-256", "sha-512"})  # None: the whole field is covered
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
+class _Case(NamedTuple):
     """All that a judge may look at."""
 
     message: Message
-    texts: Mapping[str, str]  # of each label in Signature, as it came
     content: bytes
     lookup: KeyLookup
     seen: Seen | None
     policy: Policy
     now: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
-    """What a label says of itself, every part of the type that it must have."""
-
-    params: SignatureParams
-    signature: bytes
-    created: int
-    expires: int
-    keyid: str
-    alg: str | None
-    nonce: str | None
 
 
 def verify(
@@ -97,125 +76,67 @@ def verify(
 
     Raises only what `lookup` and `seen` raise.
     """
-    pairs = _pairs(message)
-    if isinstance(pairs, Reason):
-        return Verification(outcome=pairs.outcome, reason=pairs)
-    ours = [(label, stated, value) for label, stated, value in pairs if _tag(stated) in policy.tags]
-    if len(ours) > policy.max_labels:
-        reason = Reason.SIGNATURE_INPUT_UNREADABLE
-        return Verification(outcome=reason.outcome, reason=reason)
-    case = _Case(
-        message=message,
-        texts=sf.own_texts(message.field("signature") or "", message.dictionary("signature")),
-        content=content,
-        lookup=lookup,
-        seen=seen,
-        policy=policy,
-        now=now,
-    )
-    judged = tuple(_judge(case, label, stated, value) for label, stated, value in ours)
+    found = usual.read(message, policy) or claims.read(message, policy)
+    if isinstance(found, Reason):
+        return Verification(outcome=found.outcome, reason=found)
+    case = _Case(message, content, lookup, seen, policy, now)
+    judged = tuple([_judge(case, label, tag, claim) for label, tag, claim in found.ours])
     return Verification(
-        outcome=_overall({judgement.outcome for judgement in judged}),
+        outcome=_overall([judgement.outcome for judgement in judged]),
         labels=judged,
         reason=None if judged else Reason.NO_SIGNATURE,
-        passed_over=tuple(label for label, stated, _ in pairs if _tag(stated) not in policy.tags),
+        passed_over=tuple(found.passed_over),
     )
 
 
-def _pairs(message: Message) -> tuple[tuple[str, sf.Member, sf.Member], ...] | Reason:
-    """Each label with what it states and its value. Doubt about the pairing is the message's."""
-    try:
-        stated = message.dictionary("signature-input")
-    except DuplicateMember:
-        return Reason.DUPLICATE_LABEL
-    except FieldUnreadable:
-        return Reason.SIGNATURE_INPUT_UNREADABLE
-    try:
-        return sf.pair(stated, message.dictionary("signature"))
-    except DuplicateMember:
-        return Reason.DUPLICATE_LABEL
-    except LabelMismatch:
-        return Reason.LABEL_MISMATCH
-    except FieldUnreadable:
-        return Reason.SIGNATURE_VALUE_UNREADABLE
-
-
-def _tag(stated: sf.Member) -> str | None:
-    tag = dict(stated.params).get("tag")
-    return tag if isinstance(tag, str) else None
-
-
-def _overall(outcomes: set[Outcome]) -> Outcome:
+def _overall(outcomes: list[Outcome]) -> Outcome:
     if Outcome.VERIFIED in outcomes:
         return Outcome.VERIFIED
     return Outcome.INVALID if Outcome.INVALID in outcomes else Outcome.UNVERIFIED
 
 
-def _judge(case: _Case, label: str, stated: sf.Member, value: sf.Member) -> Judgement:
-    found = Judgement(label=label, tag=_tag(stated))
-    claim = _claim(label, stated, value, case)
+def _judge(case: _Case, label: str, tag: str, claim: Claim | Reason) -> Judgement:
     if isinstance(claim, Reason):
-        return replace(found, reason=claim)
-    covered = claim.params.covered
-    found = replace(found, keyid=claim.keyid, covered=tuple(map(str, covered)))
-    if reason := _untimely(claim, case) or _unbound(covered, case.policy):
-        return replace(found, reason=reason)
-    if claim.alg is not None and not case.policy.knows(claim.alg):
-        return replace(found, reason=Reason.UNSUPPORTED_ALGORITHM)
-    url = agent.resolve(case.message, label, covered, case.policy.keying)
-    if isinstance(url, Reason):
-        return replace(found, reason=url)
-    found = replace(found, agent=url)
-    try:
-        base = signature_base(case.message, claim.params)
-    except ComponentUnavailable:
-        return replace(found, reason=Reason.MISSING_COMPONENT)
-    key = _key(case, url, claim.keyid)
-    if isinstance(key, Reason):
-        return replace(found, reason=key)
-    found = replace(found, algorithm=key.algorithm.name)
-    return replace(found, reason=_fault(case, url, claim, key, base))
-
-
-def _claim(label: str, stated: sf.Member, value: sf.Member, case: _Case) -> _Claim | Reason:
-    if isinstance(stated, sf.InnerList) and len(stated.items) > case.policy.max_covered:
-        return Reason.SIGNATURE_INPUT_UNREADABLE
-    if _covers_twice(stated):
-        return Reason.DUPLICATE_COMPONENT
-    try:
-        params = read_params(stated)
-        created, expires = params.integer("created"), params.integer("expires")
-        keyid, alg, nonce = (params.string(name) for name in ("keyid", "alg", "nonce"))
-    except FieldUnreadable:
-        return Reason.SIGNATURE_INPUT_UNREADABLE
-    except ComponentUnavailable:
-        return Reason.MISSING_COMPONENT
-    if created is None or expires is None or keyid is None:
-        return Reason.MISSING_FIELDS
-    try:
-        signature = sf.byte_sequence(value, case.texts[label])
-    except FieldUnreadable:
-        return Reason.SIGNATURE_VALUE_UNREADABLE
-    return _Claim(
-        params=params,
-        signature=signature,
-        created=created,
-        expires=expires,
-        keyid=keyid,
-        alg=alg,
-        nonce=nonce,
+        return Judgement(label=label, tag=tag, reason=claim)
+    url, key, reason = _found(case, label, claim)
+    return Judgement(
+        label=label,
+        reason=reason,
+        keyid=claim.keyid,
+        agent=url,
+        algorithm=None if key is None else key.algorithm.name,
+        tag=tag,
+        covered=claim.covered.identifiers,
     )
 
 
-def _covers_twice(stated: sf.Member) -> bool:
-    if not isinstance(stated, sf.InnerList):
-        return False
-    # The order of a component's parameters makes it no other component (RFC 9421, section 2).
-    identities = {(item.value, frozenset(item.params)) for item in stated.items}
-    return len(identities) < len(stated.items)
+def _found(
+    case: _Case, label: str, claim: Claim
+) -> tuple[str | None, PublicKey | None, Reason | None]:
+    """Who signs, the key, and what is wrong, each as far as one gets."""
+    if reason := _untimely(claim, case) or _unbound(claim.covered, case.policy):
+        return None, None, reason
+    if claim.alg is not None and not case.policy.knows(claim.alg):
+        return None, None, Reason.UNSUPPORTED_ALGORITHM
+    source = claim.source
+    if isinstance(source, Ready):
+        url, base = source
+    else:
+        found = agent.resolve(case.message, label, claim.covered, case.policy.keying)
+        if isinstance(found, Reason):
+            return None, None, found
+        url = found
+        try:
+            base = signature_base(case.message, source)
+        except ComponentUnavailable:
+            return url, None, Reason.MISSING_COMPONENT
+    key = _key(case, url, claim.keyid)
+    if isinstance(key, Reason):
+        return url, None, key
+    return url, key, _fault(case, url, claim, key, base)
 
 
-def _untimely(claim: _Claim, case: _Case) -> Reason | None:
+def _untimely(claim: Claim, case: _Case) -> Reason | None:
     if claim.created > case.now + case.policy.skew:
         return Reason.CLOCK_AHEAD
     if claim.expires <= case.now or claim.expires <= claim.created:
@@ -225,11 +146,8 @@ def _untimely(claim: _Claim, case: _Case) -> Reason | None:
     return None
 
 
-def _unbound(covered: tuple[Component, ...], policy: Policy) -> Reason | None:
-    names = {item.name for item in covered if not item.params}
-    if "@target-uri" in names:
-        names |= _IN_TARGET_URI
-    return None if policy.required <= names else Reason.TARGET_NOT_COVERED
+def _unbound(covered: Covered, policy: Policy) -> Reason | None:
+    return None if policy.required <= covered.bound else Reason.TARGET_NOT_COVERED
 
 
 def _key(case: _Case, url: str, keyid: str) -> PublicKey | Reason:
@@ -244,27 +162,27 @@ def _key(case: _Case, url: str, keyid: str) -> PublicKey | Reason:
     return key if key.keyid == keyid and begun and not over else Reason.UNKNOWN_KEY
 
 
-def _fault(case: _Case, url: str, claim: _Claim, key: PublicKey, base: bytes) -> Reason | None:
+def _fault(case: _Case, url: str, claim: Claim, key: PublicKey, base: bytes) -> Reason | None:
     if key.algorithm.name not in case.policy.algorithms:
         return Reason.UNSUPPORTED_ALGORITHM
     if not case.policy.agrees(claim.alg, key):
         return Reason.ALGORITHM_MISMATCH
     if not key.algorithm.verify(key.public, base, claim.signature):
         return Reason.BAD_SIGNATURE
-    if not _content_agrees(case, claim.params.covered):
+    if not _content_agrees(case, claim.covered):
         return Reason.CONTENT_DIGEST_MISMATCH
     # Last, so that only the signer itself can fill the memory.
+    if case.seen is None:
+        return None
     token = claim.nonce or sha256(key.algorithm.canonical(claim.signature)).hexdigest()
-    if case.seen is not None and case.seen(ReplayKey(url, claim.keyid, token), claim.expires):
-        return Reason.REPLAYED
-    return None
+    again = case.seen(ReplayKey(url, claim.keyid, token), claim.expires)
+    return Reason.REPLAYED if again else None
 
 
-def _content_agrees(case: _Case, covered: tuple[Component, ...]) -> bool:
-    members = {dict(item.params).get("key") for item in covered if item.name == "content-digest"}
-    if not members:
+def _content_agrees(case: _Case, covered: Covered) -> bool:
+    if not covered.digests:
         return True
-    if not members & _BOUND_DIGESTS:
+    if not covered.digests & _BOUND_DIGESTS:
         return False  # a hash that nobody can check is covered, the one that can be is not
     try:
         stated = case.message.dictionary("content-digest")

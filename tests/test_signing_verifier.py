@@ -778,7 +778,8 @@ def test_garbage_is_an_outcome_and_never_an_exception(
 
 # What strangers may cost ----------------------------------------------------------------------
 
-TAIL = f';created={CREATED};expires={CREATED + 60};keyid="k";tag="web-bot-auth"'
+# The blank is legal and no signer writes it: without, the smaller ones would be read another way.
+TAIL = f'; created={CREATED};expires={CREATED + 60};keyid="k";tag="web-bot-auth"'
 
 
 def members(count: int) -> str:
