@@ -75,6 +75,21 @@ def test_it_starts_with_a_command_of_one_line(command: str) -> None:
     assert ("", f"{command}\n") in BLOCKS
 
 
+@pytest.mark.parametrize("example", [body for language, body in BLOCKS if language == "python"])
+def test_each_example_runs(example: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_there_is_an_example_of_signing_and_verifying() -> None:
+    examples = [body for language, body in BLOCKS if language == "python"]
+
+    assert any("signer.sign(" in body and "verifier.verify(" in body for body in examples)
+
+
 def test_its_exit_codes_are_those_that_the_help_names() -> None:
     told = dict(re.findall(r"^\| ([\d, ]+) \| (.+) \|$", README, re.MULTILINE))
 
