@@ -455,10 +455,10 @@ async def test_nothing_leaves_without_a_first_key(tmp_path: Path) -> None:
             record = (await visitor.fetch()).record
 
     assert server.requests == []
-    assert (record.outcome, record.stage) == (Outcome.NOT_SENT, None)
+    assert (record.outcome, record.stage, record.left) == (Outcome.CANCELLED, None, False)
     assert record.detail == f"{visitor.folder}: no ed25519 key signs"
     with pytest.raises(KeysUnusable):
-        visitor.ring.current(time.monotonic())
+        visitor.ring.current(time.time())
 
 
 async def test_what_could_not_be_signed_as_it_is_sent_does_not_leave(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ def ending(error: Exception, trip: Trip) -> Ending:
     match error:
         case HeadTooLarge():
             return _not_sent(Stage.HEADER_LIMIT, str(error))
-        case KeysUnusable() | ComponentUnavailable():
+        case KeysUnusable():  # that ends the crawl, and the page stays due
+            return Ending(outcome=Outcome.CANCELLED, detail=_words(str(error)))
+        case ComponentUnavailable():
             return _not_sent(None, str(error))
         case ClientOSError() if trip.flight.refused is not None and not trip.flight.opened:
             return _not_sent(Stage.ADDRESS, trip.flight.refused)

@@ -38,6 +38,7 @@ class KeyWatch:
     def __init__(self, directory: Path, *, look_every: float = LOOK_EVERY) -> None:
         self.directory = directory
         self.latest = -inf  # the latest moment that was asked for
+        self._state = directory / keystate.NAME
         self._look_every = look_every
         self._looked = -inf
         self._glance: object = None
@@ -60,11 +61,7 @@ class KeyWatch:
             return self._seen
         if changed or self._folder is None:
             self._read()
-        return self._see()
-
-    def _see(self) -> Seen:
-        if self._folder is None:
-            raise self._problem or KeysUnusable(self.directory, "was never read")
+        assert self._folder is not None  # noqa: S101 - else reading has raised
         files = self._folder.at(self.latest, self._ends)
         self._until = min(_ahead(files, self._ends, self.latest), default=inf)
         self._seen = Seen(files=files, ends=self._ends, problem=self._problem)
@@ -77,6 +74,8 @@ class KeyWatch:
             stated = folder.state
             folder.at(self.latest, self._ends if stated is None else stated.ends())
         except KeysUnusable as error:
+            if self._folder is None:
+                raise
             self._problem = error
             with suppress(KeysUnusable):
                 if (stated := keystate.read(self.directory)) is not None:
@@ -87,7 +86,7 @@ class KeyWatch:
             self._ends = stated.ends()
 
     def _changed(self, now: float) -> bool:
-        glance = _glance(self.directory)
+        glance = (_mark(self.directory), _mark(self._state))
         changed, self._glance = glance != self._glance, glance
         if changed or not 0 <= now - self._looked < self._look_every:
             self._looked = now
@@ -101,11 +100,6 @@ def _ahead(files: Sequence[KeyFile], ends: dict[str, float], now: float) -> list
     """The moments after `now` at which something changes."""
     changes = [file.change.at for file in files if file.change is not None]
     return [*changes, *(end for end in ends.values() if end > now)]
-
-
-def _glance(directory: Path) -> object:
-    """What a change of state.toml or of a name in the folder changes; two system calls."""
-    return [_mark(directory), _mark(directory / keystate.NAME)]
 
 
 def _mark(path: Path) -> object:
