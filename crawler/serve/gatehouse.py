@@ -23,8 +23,12 @@ TARGET: Final = "X-Original-URI"
 HOST: Final = "X-Original-Host"
 ORIGINAL: Final = (METHOD, TARGET, HOST)
 
+_METHOD, _TARGET, _HOST = map(str.lower, ORIGINAL)
+_ASKED: Final = frozenset({_METHOD, _TARGET, _HOST})
+_WANTED: Final = sorted(_ASKED)  # each once
+
 _LONGEST_FIELD: Final = 32_768  # bytes: four times what nginx lets through
-_NOT_SENT: Final = ("x-original-", "x-bot-")  # said by the server that asks, never by the client
+_NOT_SENT: Final = ("x-original-", "x-bot-")  # said by who asks, never by the client
 _REPLACED: Final = frozenset({"host", "connection"})  # they are about the question itself
 _UNASKED: Final = (
     f"a server asks here about a request, by one {METHOD}, one {TARGET} and one {HOST}; "
@@ -43,30 +47,39 @@ def handler(at_work: Gate) -> Callable[[web.BaseRequest], Awaitable[web.StreamRe
         path = request.raw_path
         if path not in ("/auth", "/check"):
             return web.Response(status=404, text="ask /auth or /check\n")
-        method, target, host = (request.headers.getall(name, ()) for name in ORIGINAL)
-        if not len(method) == len(target) == len(host) == 1:
+        said, fields = _split(request)
+        if sorted(name for name, _ in said) != _WANTED:
             # A client's own would stand beside the server's: better no answer than its wish.
             return web.Response(status=500, text=_UNASKED)
+        original = dict(said)
+        host = original[_HOST]
         found = await at_work.judge_parts(
-            method=method[0], authority=host[0], target=target[0], fields=_fields(request, host[0])
+            method=original[_METHOD],
+            authority=host,
+            target=original[_TARGET],
+            fields=(("Host", host), *fields),
         )
-        fields = ruling.site_fields(found, at_work.policy.answers.reasons)
+        told = ruling.site_fields(found, at_work.policy.answers.reasons)
         if (wanted := ruling.wanted(found, at_work.policy)) is not None:
-            fields[ruling.WANTED] = wanted
+            told[ruling.WANTED] = wanted
         status = found.status if path == "/check" or found.admitted else 403
-        return web.Response(status=status, headers=fields)
+        return web.Response(status=status, headers=told)
 
     return answer
 
 
-def _fields(request: web.BaseRequest, host: str) -> tuple[tuple[str, str], ...]:
-    """The fields of the request that is asked about."""
-    kept = [("Host", host)]
-    for name, value in gate.fields_of(request):
-        lower = name.lower()
-        if lower not in _REPLACED and not lower.startswith(_NOT_SENT):
-            kept.append((lower, value))
-    return tuple(kept)
+def _split(request: web.BaseRequest) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """What the server that asks says of a request, and the request's own fields."""
+    said: list[tuple[str, str]] = []
+    fields: list[tuple[str, str]] = []
+    # Bytes beyond ASCII are surrogates in here; nobody can sign them either way.
+    for field in request.headers.items():
+        name = field[0].lower()
+        if name in _ASKED:
+            said.append((name, field[1]))
+        elif name not in _REPLACED and not name.startswith(_NOT_SENT):
+            fields.append(field)
+    return said, fields
 
 
 async def run(policy: Policy, host: str, port: int) -> None:

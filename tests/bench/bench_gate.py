@@ -1,0 +1,302 @@
+"""What the gate costs beside an aiohttp handler that does nothing, and how it stands a rush.
+
+    python tests/bench/bench_gate.py [--short]
+
+One server process has an empty handler, one that verifies a single Ed25519 signature and does
+nothing else, and the gate, each on a port of its own. This process asks them in turn over 20
+connections each, and the server's CPU time is compared, so that what the asking costs does not
+count. Each request is signed for itself, keys are at hand, the replay memory is on; all three get
+the very same bytes.
+
+Fails (exit code 1) where the gate makes less than 0.25 of the empty handler's requests per second
+with sig1, less than 0.16 with both labels. These hold where the bare verification leaves 0.39 of
+them; a machine on which it leaves less, or more, is asked for as much less or more. Fails, too,
+where 1,000 requests of one unknown agent at once cause more than one fetch, and where a million
+live signatures take more than 200 MB.
+"""
+
+import argparse
+import asyncio
+import gc
+import multiprocessing
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from itertools import count, islice
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import keyhouse
+from keyhouse import NOW
+
+from crawler.serve import discovery, gatehouse, policy
+from crawler.serve.discovery import Directories
+from crawler.serve.gate import Gate
+from crawler.serve.policy import Policy
+from crawler.serve.reader import Reader
+from crawler.serve.replay import Memory
+from signing import algorithms, keys
+from signing.directory import KeySet
+from signing.profile import Labels
+from signing.signer import Keyring
+from signing.verifier import Outcome, ReplayKey
+
+BARE: Final = 0.39  # what one verification leaves of the empty handler's requests per second
+FIRST_LIMIT, BOTH_LIMIT = 0.25, 0.16
+MEMORY_LIMIT: Final = 200.0  # MB
+ROUNDS, SHORT_ROUNDS = 12, 5
+REQUESTS: Final = 400  # of a kind in a round
+CONNECTIONS: Final = 20
+REPEATED: Final = 2  # times that a short run is measured again where it fails
+RUSH: Final = 1000
+ENTRIES: Final = 1_000_000
+HOME: Final = "https://bot.example"
+NUMBERS: Final = count(1)  # no two requests are the same
+
+
+@dataclass(kw_only=True)
+class Cost:
+    """Seconds of the server's CPU time, and the requests that they were for."""
+
+    seconds: float = 0.0
+    requests: int = 0
+
+    @property
+    def each(self) -> float:
+        """Microseconds for one request."""
+        return self.seconds / self.requests * 1e6
+
+
+def served(control: Connection, stated: Policy) -> None:
+    """The server process: answers CPU seconds to whatever stands in `control`, until that ends."""
+    gc.set_threshold(20_000)  # as `crawl` does
+    asyncio.run(_served(control, stated))
+
+
+async def _served(control: Connection, stated: Policy) -> None:
+    async def empty(_: web.Request) -> web.Response:
+        return web.Response()
+
+    known = keys.generate(algorithms.ED25519)
+    base = bytes(400)
+    signature = keys.expanded(known.algorithm, known.secret)(base)
+
+    async def bare(_: web.Request) -> web.Response:
+        return web.Response(
+            status=200 if known.algorithm.verify(known.public, base, signature) else 403
+        )
+
+    loop = asyncio.get_running_loop()
+    directories = Directories(Reader(), pinned=stated.pinned)
+    gate = Gate(stated, directories, Memory(), now=lambda: NOW + 1.0)
+    app = web.Application()
+    app.router.add_get("/auth", empty)
+    app.router.add_get("/bare", bare)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server = web.Server(gatehouse.handler(gate), access_log=None)
+    listening = await loop.create_server(server, "127.0.0.1", 0)
+    ports = [runner.addresses[0][1], listening.sockets[0].getsockname()[1]]
+    control.send(ports)
+    ended = asyncio.Event()
+
+    def asked() -> None:
+        if control.recv():
+            control.send(time.process_time())
+        else:
+            ended.set()
+
+    loop.add_reader(control.fileno(), asked)
+    await ended.wait()
+    await runner.cleanup()
+    await directories.close()
+
+
+def questions(ring: Keyring, labels: Labels, many: int) -> list[bytes]:
+    """Requests as nginx puts them, each signed for itself."""
+    made = []
+    for number in islice(NUMBERS, many):
+        message = keyhouse.signed(
+            ring, HOME, labels=labels, nonce=number.to_bytes(64), target=f"/page/{number:08}"
+        )
+        fields = [
+            ("Host", "127.0.0.1:8090"),
+            ("X-Original-Method", message.method),
+            ("X-Original-URI", message.target),
+            ("X-Original-Host", message.authority),
+            *(field for field in message.fields if field[0] != "Host"),
+        ]
+        lines = ["GET /auth HTTP/1.1", *(f"{name}: {value}" for name, value in fields)]
+        made.append(("\r\n".join(lines) + "\r\n\r\n").encode())
+    return made
+
+
+class Asker:
+    """Some connections to a server that is never left idle, and the CPU time that it tells."""
+
+    def __init__(self, control: Connection, port: int) -> None:
+        self._control = control
+        self._wires = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
+
+    def ask(self, requests: list[bytes], outcome: bytes, cost: Cost) -> None:
+        """Send them, and see that each answer has `outcome` in it."""
+        began = self._cpu()
+        for at in range(0, len(requests), CONNECTIONS):
+            batch = list(zip(self._wires, requests[at : at + CONNECTIONS], strict=False))
+            for wire, request in batch:
+                wire.sendall(request)
+            for wire, _ in batch:
+                answer = wire.recv(65536)
+                if not answer.startswith(b"HTTP/1.1 200 ") or outcome not in answer:
+                    raise SystemExit(f"another answer was expected: {answer!r}")
+        cost.seconds += self._cpu() - began
+        cost.requests += len(requests)
+
+    def _cpu(self) -> float:
+        self._control.send(True)
+        return float(self._control.recv())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shares:
+    """Of the empty handler's requests per second: what one verification leaves, what the gate."""
+
+    bare: float
+    first: float
+    both: float
+
+    @property
+    def scale(self) -> float:
+        """What the limits are multiplied by on this machine."""
+        return self.bare / BARE
+
+    @property
+    def slow(self) -> bool:
+        """Whether the gate takes more than it may."""
+        return self.first < FIRST_LIMIT * self.scale or self.both < BOTH_LIMIT * self.scale
+
+
+def throughput(ring: Keyring, stated: Policy, rounds: int) -> Shares:
+    """Measure the three handlers beside each other."""
+    ours, theirs = multiprocessing.Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=served, args=(theirs, stated))
+    server.start()
+    ports = ours.recv()
+    plain, gate = (Asker(ours, port) for port in ports)
+    empty, bare, first, both = (Cost() for _ in range(4))
+    for asker in (plain, gate):
+        asker.ask(questions(ring, Labels.BOTH, 60), b"", Cost())
+    for _ in range(rounds):
+        alone, dual = (questions(ring, labels, REQUESTS) for labels in (Labels.FIRST, Labels.BOTH))
+        plain.ask(dual, b"", empty)
+        plain.ask([one.replace(b"/auth", b"/bare", 1) for one in dual], b"", bare)
+        gate.ask(alone, b"sig1=verified;alg=ed25519", first)
+        gate.ask(dual, b"sig2=verified;alg=ml-dsa-44", both)
+    ours.send(False)
+    server.join()
+    for name, cost in (("empty", empty), ("bare", bare), ("sig1", first), ("both", both)):
+        share = empty.each / cost.each
+        print(
+            f"{name:5} {cost.each:6.1f} µs of CPU a request, {share:.3f} of the requests a second"
+        )
+    return Shares(
+        bare=empty.each / bare.each, first=empty.each / first.each, both=empty.each / both.each
+    )
+
+
+async def rush(ring: Keyring) -> int:
+    """The fetches that a rush of one unknown agent causes, as its home counts them."""
+    well, come = keyhouse.published([ring.first.public_key]), asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await come.wait()
+        return await well(request)
+
+    judged = policy.default().judged_by
+    async with keyhouse.opened(answer) as house:
+        directories = Directories(Reader(keyhouse.reach()))
+        message = keyhouse.signed(ring, house.url(), labels=Labels.FIRST)
+        waiting = [
+            asyncio.create_task(discovery.verify(message, directories, judged, NOW + 1))
+            for _ in range(RUSH)
+        ]
+        await house.reached(1)
+        come.set()
+        outcomes = {one.outcome for one in await asyncio.gather(*waiting)}
+        await directories.close()
+    if outcomes != {Outcome.VERIFIED}:
+        raise SystemExit(f"all should have been verified: {outcomes}")
+    return len(house.asked)
+
+
+def resident() -> float:
+    """What this process has in memory, in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def memory(entries: int) -> tuple[float, float]:
+    """MB that so many live signatures take, and microseconds for each."""
+    gc.collect()
+    before = resident()
+    seen = Memory(entries, now=lambda: float(NOW))
+    began = time.process_time()
+    for number in range(entries):
+        if seen(ReplayKey(HOME, "k" * 43, f"{number:086}"), NOW + 60 + number % 600):
+            raise SystemExit("a new signature was taken for an old one")
+    took = (time.process_time() - began) / entries * 1e6
+    return resident() - before, took
+
+
+def main() -> int:
+    """Measure, print and judge."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--short", action="store_true", help=f"{SHORT_ROUNDS} rounds")
+    short = parser.parse_args().short
+    ring = Keyring(keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_44))
+    assert ring.second is not None
+    stated = msgspec.structs.replace(
+        policy.default(),
+        pinned={HOME: KeySet((ring.first.public_key, ring.second.public_key))},
+    )
+
+    for _ in range(1 + REPEATED * short):  # what else the machine does may hit one of them
+        shares = throughput(ring, stated, SHORT_ROUNDS if short else ROUNDS)
+        if not shares.slow:
+            break
+    print(
+        f"at least {FIRST_LIMIT * shares.scale:.3f} with sig1, {BOTH_LIMIT * shares.scale:.3f} "
+        f"with both ({FIRST_LIMIT} and {BOTH_LIMIT} where one verification leaves {BARE}) "
+        f"{said(shares.slow)}"
+    )
+    failed = [shares.slow]
+
+    fetches = asyncio.run(rush(ring))
+    print(f"{RUSH} requests of one unknown agent: {fetches} fetch (at most 1) {said(fetches != 1)}")
+    failed.append(fetches != 1)
+
+    taken, each = memory(ENTRIES)
+    large = taken > MEMORY_LIMIT
+    print(
+        f"{ENTRIES} live signatures: {taken:.0f} MB (at most {MEMORY_LIMIT:.0f}), "
+        f"{each:.1f} µs each {said(large)}"
+    )
+    failed.append(large)
+    return int(any(failed))
+
+
+def said(wrong: bool) -> str:
+    """The verdict on one figure."""
+    return "FAILED" if wrong else "ok"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
