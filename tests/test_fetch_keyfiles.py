@@ -133,7 +133,7 @@ def test_a_key_that_others_may_use_comes_with_the_chmod(tmp_path: Path, mode: in
 
     (file,) = keyfiles.listing(tmp_path, NOW)
 
-    assert file.key is None
+    assert (file.key, file.public, file.signs) == (None, None, False)
     assert file.problem == f"others may use it (mode {mode:03o})"
     assert file.hint == f"chmod 600 {path}"
     assert path.name == f"ed25519-{file.keyid}.jwk"

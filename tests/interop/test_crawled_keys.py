@@ -17,11 +17,11 @@ from capture import Answer, Captured, capturing, respond
 from crawling import Ended, Operator
 
 from crawler.events import Degraded, KeyInUse, Outcome, Without
-from crawler.fetch import keyfiles, keyring
+from crawler.fetch import keyfiles, keywatch
 from signing import keys
 from signing.keys import PrivateKey
 
-DELAY: Final = keyring.LOOK_EVERY + 0.05  # seconds
+DELAY: Final = keywatch.LOOK_EVERY + 0.05  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
