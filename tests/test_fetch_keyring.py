@@ -431,6 +431,15 @@ def test_a_second_key_ends_and_sig1_goes_alone(folder: Path) -> None:
     assert "no ml-dsa-44 key signs" in (ring.current(NOW + 60).degraded or "")
 
 
+def test_without_a_folder_nothing_begins_until_there_is_one(tmp_path: Path) -> None:
+    ring = Keys(tmp_path / "keys")
+    with pytest.raises(KeysUnusable, match="the folder cannot be read"):
+        ring.current(NOW)
+    path = keyfiles.create(tmp_path / "keys", "ed25519")
+
+    assert ring.current(NOW).keyring.first.keyid in path.name
+
+
 def test_a_link_into_nowhere_does_not_stop_the_looking(folder: Path) -> None:
     ring = Keys(folder)
     before = ring.current(0.0)
