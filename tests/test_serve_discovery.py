@@ -13,7 +13,7 @@ from keyhouse import NOW
 
 from crawler.serve import allowance, discovery, shelf
 from crawler.serve.discovery import Directories
-from crawler.serve.reader import Reader
+from crawler.serve.reader import Read, Reader
 from signing import algorithms, directory, keys
 from signing.directory import KeySet
 from signing.keys import PublicKey
@@ -37,13 +37,16 @@ class Clock:
 
 @asynccontextmanager
 async def looking(
-    now: Callable[[], float] = time.monotonic, told: list[str] | None = None
+    now: Callable[[], float] = time.monotonic,
+    told: list[str] | None = None,
+    patience: float = 5.0,
 ) -> AsyncIterator[Directories]:
     said = told if told is not None else []
     found = Directories(
         Reader(keyhouse.reach()),
         told=lambda url, why: said.append(f"{url}: {why}"),
         now=now,
+        patience=patience,
     )
     try:
         yield found
@@ -386,6 +389,37 @@ async def test_what_is_under_way_ends_with_the_directories() -> None:
         async with looking() as directories:
             task = asyncio.create_task(directories.ask(house.url()))
             await house.reached(1)
-        ended = await asyncio.gather(task, return_exceptions=True)
+        await task
 
-    assert isinstance(ended[0], asyncio.CancelledError)
+    assert not directories._under_way
+
+
+async def test_nobody_waits_longer_than_he_has_patience_for() -> None:
+    go = asyncio.Event()
+    well = keyhouse.published([FIRST.public_key])
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await go.wait()
+        return await well(request)
+
+    async with keyhouse.opened(answer) as house, looking(patience=0.05) as directories:
+        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
+        hasty = await judge(message, directories)
+        go.set()
+        await asyncio.wait(directories._under_way.values())
+        lucky = await judge(message, directories)
+
+    assert reasons(hasty) == [Reason.DIRECTORY_UNAVAILABLE]
+    assert reasons(lucky) == [None]
+    assert len(house.asked) == 1
+
+
+async def test_a_mistake_of_our_own_is_no_missing_key() -> None:
+    class Broken(Reader):
+        async def read(self, url: str) -> Read:
+            raise ZeroDivisionError
+
+    directories = Directories(Broken())
+    with pytest.raises(ZeroDivisionError):
+        await directories.ask("https://bot.example")
+    await directories.close()

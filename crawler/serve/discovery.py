@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from crawler.serve.allowance import Allowance
-from crawler.serve.reader import NoKeySet, Reader
+from crawler.serve.reader import SECONDS, NoKeySet, Reader
 from crawler.serve.shelf import Shelf
 from signing import verifier
 from signing.directory import WELL_KNOWN, KeySet
@@ -49,6 +49,7 @@ class Directories:
 
     `pinned` are the sets of origins whose keys are known already: for those nothing is read.
     `told` hears of each fetch that came to nothing, with the URL and why. `now` is a steady clock.
+    `patience` is how many seconds a request waits for a set, its turn to be read included.
     """
 
     def __init__(
@@ -58,12 +59,14 @@ class Directories:
         pinned: Mapping[str, KeySet] = MappingProxyType({}),
         told: Callable[[str, str], None] = lambda _url, _why: None,
         now: Callable[[], float] = time.monotonic,
+        patience: float = SECONDS,
     ) -> None:
         self.fetches = 0
         self._reader = reader
         self._pinned = pinned
         self._told = told
         self._now = now
+        self._patience = patience
         self._shelf = Shelf()
         self._allowance = Allowance()
         self._slots = asyncio.Semaphore(IN_FLIGHT)
@@ -83,7 +86,10 @@ class Directories:
         return self._shelf.look(location(agent), keyid, self._now())
 
     async def ask(self, agent: str) -> None:
-        """Read the set that a Signature-Agent value names, or wait for whoever does already."""
+        """Read the set that a Signature-Agent value names, or wait for whoever does already.
+
+        It may still be under way afterwards: whoever asks next may be luckier.
+        """
         url = location(agent)
         if (task := self._under_way.get(url)) is None:
             if not self._may_ask(url):
@@ -93,7 +99,10 @@ class Directories:
             task = asyncio.create_task(self._fetch(url))
             self._under_way[url] = task
             task.add_done_callback(lambda _: self._under_way.pop(url, None))
-        await asyncio.shield(task)  # one who gives up does not take it from the others
+        # One who gives up, for whatever reason, does not take it from the others.
+        await asyncio.wait({task}, timeout=self._patience)
+        if task.done() and not task.cancelled():
+            task.result()
 
     def _may_ask(self, url: str) -> bool:
         if len(self._under_way) >= IN_FLIGHT + WAITING:
