@@ -73,6 +73,8 @@ def read(message: Message, policy: Policy) -> Claims | None:
         at = match.end()
         tag = params.get("tag", "0")
         if tag.isdigit() or tag[1:-1] not in policy.tags:
+            if not _is_list(listed):
+                return None
             found.passed_over.append(label)
             continue
         shape = _shape(line, label, listed, policy.keying)
@@ -137,6 +139,15 @@ def _base(message: Message, shape: _Shape, params: str) -> bytes | None:
     if not plain or len(said) < len(shape.say):
         return None
     return f"{shape.base % tuple(said)}{params}".encode("ascii")
+
+
+@lru_cache(_KEPT)
+def _is_list(listed: str) -> bool:
+    """Whether this may stand between brackets: of a label that is passed over, too."""
+    try:
+        return bool(sf.parse_dictionary(f"x=({listed})"))
+    except SigningError:
+        return False
 
 
 @lru_cache(_KEPT)
