@@ -158,14 +158,17 @@ class _Remembered:
 
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
-        self._answers: dict[ReplayKey, list[bool]] = {}
+        self._given: list[tuple[ReplayKey, bool]] = []
 
     def __call__(self, key: ReplayKey, until: int) -> bool:
         answer = self._seen(key, until)
-        self._answers.setdefault(key, []).append(answer)
+        self._given.append((key, answer))
         return answer
 
     def again(self, key: ReplayKey, until: int) -> bool:
         """The answer that was given before, in the same order, or a first one."""
-        answers = self._answers.get(key)
-        return answers.pop(0) if answers else self._seen(key, until)
+        for at, (given, answer) in enumerate(self._given):
+            if given == key:
+                del self._given[at]
+                return answer
+        return self._seen(key, until)
