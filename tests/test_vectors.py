@@ -402,6 +402,26 @@ def test_wycheproof_ml_dsa_seeds_and_their_signatures(
     assert (without_message, refused) == (internal, wrong_seeds)
 
 
+def test_wycheproof_ml_dsa_signatures_by_expanded_keys(vectors: Path) -> None:
+    """There is no signing with expanded keys here; what they signed is verified."""
+    document = load(vectors / "wycheproof" / "mldsa_44_sign_noseed_test.json")
+    checked = without = 0
+
+    for group in document["testGroups"]:
+        for case in group["tests"]:
+            # Of ML-DSA's inner function, or by a key that is none.
+            if "msg" not in case or case["result"] != "valid":
+                without += 1
+                continue
+            public = bytes.fromhex(group["publicKey"])
+            message, signature = bytes.fromhex(case["msg"]), bytes.fromhex(case["sig"])
+            context = bytes.fromhex(case.get("ctx", ""))
+
+            assert ML_DSA_44.verify(public, message, signature, context), case["tcId"]
+            checked += 1
+    assert (checked, without) == (61, 12)
+
+
 # ACVP -----------------------------------------------------------------------------------------
 
 
