@@ -902,27 +902,70 @@ def published_request(case: dict[str, str]) -> Message:
 
 
 VECTORS = ["web_bot_auth_architecture_v1.json", "web_bot_auth_architecture_v2.json"]
+RSA_TOO = frozenset({"ed25519", "rsa-pss-sha512"})
+ABSENT = Reason.SIGNATURE_AGENT_ABSENT  # conformant before -00
+OTHER_NAME = Reason.SIGNATURE_AGENT_MEMBER_MISSING  # the label is sig2, its member agent2
+NO_RSA = Reason.UNSUPPORTED_ALGORITHM
 
 
-@pytest.mark.parametrize("name", VECTORS)
-def test_the_web_bot_auth_vectors_get_their_verdicts(vectors: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "keying", "algorithms", "verdicts"),
+    [
+        pytest.param(
+            VECTORS[0], Keying.STRICT, {"ed25519"}, [NO_RSA, NO_RSA, ABSENT, None], id="v1 strict"
+        ),
+        pytest.param(
+            VECTORS[0], Keying.LENIENT, {"ed25519"}, [NO_RSA, NO_RSA, ABSENT, None], id="v1 lenient"
+        ),
+        pytest.param(
+            VECTORS[0], Keying.STRICT, RSA_TOO, [ABSENT, None, ABSENT, None], id="v1 with RSA"
+        ),
+        pytest.param(
+            VECTORS[1],
+            Keying.STRICT,
+            RSA_TOO,
+            [ABSENT, OTHER_NAME, ABSENT, OTHER_NAME],
+            id="v2 strict",
+        ),
+        pytest.param(
+            VECTORS[1], Keying.LENIENT, {"ed25519"}, [NO_RSA, NO_RSA, ABSENT, None], id="v2 lenient"
+        ),
+        pytest.param(
+            VECTORS[1], Keying.LENIENT, RSA_TOO, [ABSENT, None, ABSENT, None], id="v2 with RSA"
+        ),
+    ],
+)
+def test_the_web_bot_auth_vectors_get_their_verdicts(
+    vectors: Path,
+    name: str,
+    keying: Keying,
+    algorithms: set[str],
+    verdicts: list[Reason | None],
+) -> None:
     cases = json.loads((vectors / "webbotauth" / name).read_text())
-    # Their key is RFC 9421's, their window a century, their member is named `agent2`.
-    policy = Policy(refused_keyids=frozenset(), max_window=10**10, keying=Keying.LENIENT)
-    jwk = {member: cases[-1]["key"][member] for member in ("kty", "crv", "x")}
-    keys = shelf(read_public(jwk), url="https://signature-agent.test")
+    # Their keys are RFC 9421's, their window is a century.
+    policy = Policy(
+        refused_keyids=frozenset(),
+        max_window=10**10,
+        keying=keying,
+        algorithms=frozenset(algorithms),
+    )
+    public = [
+        {
+            member: case["key"][member]
+            for member in ("kty", "crv", "x", "n", "e")
+            if member in case["key"]
+        }
+        for case in cases
+    ]
+    keys = shelf(*map(read_public, public), url="https://signature-agent.test")
 
     judged = [
         verify(published_request(case), keys, policy, case["created_ms"] / 1000).labels[0]
         for case in cases
     ]
 
-    assert [one.reason for one in judged] == [
-        Reason.UNSUPPORTED_ALGORITHM,  # RSA
-        Reason.UNSUPPORTED_ALGORITHM,
-        Reason.SIGNATURE_AGENT_ABSENT,  # conformant before -00
-        None,
-    ]
+    assert [one.reason for one in judged] == verdicts
 
 
 @pytest.mark.parametrize(
