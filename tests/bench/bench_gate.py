@@ -3,9 +3,8 @@
     python tests/bench/bench_gate.py [--short]
 
 One server process has an empty handler, one that verifies a single Ed25519 signature and does
-nothing else, and the gate, each on a port of its own. This process asks them in turn over 20
-connections each, and the server's CPU time is compared, so that what the asking costs does not
-count. Each request is signed for itself, keys are at hand, the replay memory is on; all three get
+nothing else, and the gate. This process asks them in turn, one request after the other, and the
+server's CPU time is compared, so that what the asking costs does not count. Each request is signed for itself, keys are at hand, the replay memory is on; all three get
 the very same bytes.
 
 Fails (exit code 1) where the gate makes less than 0.25 of the empty handler's requests per second
@@ -53,7 +52,6 @@ FIRST_LIMIT, BOTH_LIMIT = 0.25, 0.16
 MEMORY_LIMIT: Final = 200.0  # MB
 ROUNDS, SHORT_ROUNDS = 12, 5
 REQUESTS: Final = 400  # of a kind in a round
-CONNECTIONS: Final = 20
 REPEATED: Final = 2  # times that a short run is measured again where it fails
 RUSH: Final = 1000
 ENTRIES: Final = 1_000_000
@@ -140,23 +138,20 @@ def questions(ring: Keyring, labels: Labels, many: int) -> list[bytes]:
 
 
 class Asker:
-    """Some connections to a server that is never left idle, and the CPU time that it tells."""
+    """One connection to a server, and the CPU time that its process tells."""
 
     def __init__(self, control: Connection, port: int) -> None:
         self._control = control
-        self._wires = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
+        self._wire = socket.create_connection(("127.0.0.1", port))
 
     def ask(self, requests: list[bytes], outcome: bytes, cost: Cost) -> None:
-        """Send them, and see that each answer has `outcome` in it."""
+        """Send them one after the other, and see that each answer has `outcome` in it."""
         began = self._cpu()
-        for at in range(0, len(requests), CONNECTIONS):
-            batch = list(zip(self._wires, requests[at : at + CONNECTIONS], strict=False))
-            for wire, request in batch:
-                wire.sendall(request)
-            for wire, _ in batch:
-                answer = wire.recv(65536)
-                if not answer.startswith(b"HTTP/1.1 200 ") or outcome not in answer:
-                    raise SystemExit(f"another answer was expected: {answer!r}")
+        for request in requests:
+            self._wire.sendall(request)
+            answer = self._wire.recv(65536)
+            if not answer.startswith(b"HTTP/1.1 200 ") or outcome not in answer:
+                raise SystemExit(f"another answer was expected: {answer!r}")
         cost.seconds += self._cpu() - began
         cost.requests += len(requests)
 
