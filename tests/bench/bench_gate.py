@@ -4,8 +4,8 @@
 
 One server process has an empty handler, one that verifies a single Ed25519 signature and does
 nothing else, and the gate. This process asks them in turn, one request after the other, and the
-server's CPU time is compared, so that what the asking costs does not count. Each request is signed for itself, keys are at hand, the replay memory is on; all three get
-the very same bytes.
+server's CPU time is compared, so that what the asking costs does not count. Each request is signed
+for itself, keys are at hand, the replay memory is on; all three get the very same bytes.
 
 Fails (exit code 1) where the gate makes less than 0.25 of the empty handler's requests per second
 with sig1, less than 0.16 with both labels. These hold where the bare verification leaves 0.39 of
