@@ -348,7 +348,8 @@ async def test_a_request_causes_a_few_fetches_whatever_it_names() -> None:
     assert len(house.asked) == discovery.PER_REQUEST
 
 
-async def test_a_request_that_is_judged_twice_is_remembered_once() -> None:
+@pytest.mark.parametrize("at_hand", ["", "/.well-known/bot-pq-jwks.json"], ids=["sig1", "sig2"])
+async def test_a_request_that_is_judged_twice_is_remembered_once(at_hand: str) -> None:
     asked: list[ReplayKey] = []
 
     def seen(key: ReplayKey, _until: int) -> bool:
@@ -356,7 +357,7 @@ async def test_a_request_that_is_judged_twice_is_remembered_once() -> None:
         return asked.count(key) > 1
 
     async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
-        await directories.ask(house.url())  # sig1's set is at hand, sig2's is not
+        await directories.ask(house.url(at_hand))  # the other label's set is not
         message = keyhouse.signed(RING, house.url())
         first = await judge(message, directories, seen=seen)
         second = await judge(message, directories, seen=seen)
