@@ -3,15 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from general import generally
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from signing import agent, claim, usual
+from signing import usual
 from signing.algorithms import ED25519, ML_DSA_44
-from signing.base import SignatureParams, signature_base
-from signing.claim import Claim, Claims, Ready
 from signing.errors import SigningError
-from signing.judgement import Keying, Policy, Reason
+from signing.judgement import Keying, Policy
 from signing.keys import PrivateKey
 from signing.message import Message
 from signing.profile import Labels, Name, Profile
@@ -30,26 +29,6 @@ REQUEST = Message(
     target="/a%2Fb?c=d",
     fields=(("Host", "shop.example"), ("Accept", "*/*"), ("X", "some, text")),
 )
-
-
-def generally(message: Message, policy: Policy) -> Claims | None:
-    """All that the general way reads of a request, None where anything at all is wrong."""
-    found = claim.read(message, policy)
-    if isinstance(found, Reason):
-        return None
-    ours: list[tuple[str, str, Claim | Reason]] = []
-    for label, tag, stated in found.ours:
-        if isinstance(stated, Reason) or not isinstance(stated.source, SignatureParams):
-            return None
-        url = agent.resolve(message, label, stated.covered, policy.keying)
-        if isinstance(url, Reason):
-            return None
-        try:
-            base = signature_base(message, stated.source)
-        except SigningError:
-            return None
-        ours.append((label, tag, stated._replace(source=Ready(url, base))))
-    return Claims(ours, found.passed_over)
 
 
 def signed(name: Name = Name.BRIDGE, labels: Labels = Labels.BOTH) -> Message:
