@@ -76,6 +76,8 @@ def hostile() -> Iterator[tuple[str, Fields]]:
     yield "nothing but folds", one(f'{OWN} "a"', ("A", "x\n " * (SIZE // 3 - 200) + "x"))
     plain = ("A", "x" * (SIZE - 2_000))
     yield "one long field under 8 labels", several('"@authority" "signature-agent" "a"', 8, plain)
+    usual = several('"@authority" "signature-agent" "a"', 6, ("A", "x" * (SIZE - 2_000)))
+    yield "one long field under 6 usual labels", usual
     lines = tuple((f"X{number}", "v") for number in range(5_000))
     names = " ".join(f'"x{number}"' for number in range(60))
     yield (
@@ -101,6 +103,10 @@ def hostile() -> Iterator[tuple[str, Fields]]:
     yield "64 KiB of a string", one(f'"{"a" * SIZE}"')
     yield "64 KiB of escapes", one('"' + '\\"' * (SIZE // 2) + '"')
     yield "64 KiB of a signature", one(OWN, value=f":{'A' * SIZE}:")
+    yield "64 KiB of a signature with stray bits", one(OWN, value=f":{'A' * (SIZE - 1)}B==:")
+    yield "64 KiB of colons", one(OWN, value=":" * SIZE)
+    yield "64 KiB of empty values", one(OWN, value=", a=::" * (SIZE // 6))
+    yield "64 KiB of a list", one(f'{OWN} "{"a" * 200}"' + f' "{"a" * 200}"' * (SIZE // 204))
     yield "64 KiB of a tag", one(OWN, tail=TAIL.replace('tag="', f'x="{"a" * SIZE}";tag="'))
     yield (
         "64 KiB of an agent",
