@@ -3,7 +3,6 @@
 from random import Random
 
 import pytest
-
 from feeding import SEEDS, feed
 
 
