@@ -24,7 +24,7 @@ from signing.judgement import Keying, Policy, Reason
 from signing.message import Component, Message, derivation
 
 _KEY: Final = r"[a-z*][a-z0-9_.*-]*+"
-# The one spelling of these values: no leading zero, no escape.
+# A number or a string in its one spelling: no leading zero, no escape.
 _VALUE: Final = r'(?:0|[1-9][0-9]{0,14}+|"[ !#-\[\]-~]*+")'
 _STATED: Final = re.compile(rf"(, |)({_KEY})=\(([^()]*+)\)((?:;{_KEY}={_VALUE})*+)(?![^,])")
 _PARAMETER: Final = re.compile(r';([^=]*+)=("[^"]*+"|[0-9]++)')
@@ -34,7 +34,7 @@ _FIELDS: Final = frozenset({"signature-input", "signature", agent.FIELD})
 _LONGEST_INPUT: Final = 1024  # characters
 _LONGEST_AGENT: Final = 256  # characters
 _MOST_LABELS: Final = 8
-_KEPT: Final = 256  # shapes, of some 3 KB
+_KEPT: Final = 256  # shapes, most of some 3 KB
 
 
 class _Shape(NamedTuple):
@@ -54,23 +54,23 @@ def read(message: Message, policy: Policy) -> Claims | None:
     if (sent := _sent(message)) is None:
         return None
     stated, signed, line = sent
-    *values, rest = signed.split(":")
+    *values, rest = signed.split(":")  # what stands before a value, the value, and so on
     if rest or len(values) % 2 or len(values) > 2 * _MOST_LABELS:
         return None
     found, labels, at = Claims([], []), set[str](), 0
     for before, base64 in zip(values[::2], values[1::2], strict=True):
         if (match := _STATED.match(stated, at)) is None:
             return None
+        at = match.end()
         comma, label, listed, given = match.groups()
         pairs = _PARAMETER.findall(given)
         params: dict[str, str] = dict(pairs)
         twice = label in labels or len(params) < len(pairs)
         if twice or before != f"{comma}{label}=" or bool(comma) != bool(labels):
             return None
-        if not _canonical(base64):
+        if not _is_canonical(base64):
             return None
         labels.add(label)
-        at = match.end()
         tag = params.get("tag", "0")
         if tag.isdigit() or tag[1:-1] not in policy.tags:
             if not _is_list(listed):
@@ -103,7 +103,7 @@ def _sent(message: Message) -> tuple[str, str, str] | None:
     return (stated, signed, line) if short and signed.isascii() else None
 
 
-def _canonical(base64: str) -> bool:
+def _is_canonical(base64: str) -> bool:
     """Whether this ASCII text is what encoding its bytes gives; faster than doing so."""
     padding = base64.encode("ascii").translate(None, _ALPHABET).decode("ascii")
     if len(base64) % 4 or padding not in ("", "=", "==") or not base64.endswith(padding):
