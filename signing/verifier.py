@@ -50,7 +50,7 @@ class _Case(NamedTuple):
     """All that a judge may look at."""
 
     message: Message
-    content: bytes
+    content: bytes | None
     lookup: KeyLookup
     seen: Seen | None
     policy: Policy
@@ -63,7 +63,7 @@ def verify(
     policy: Policy,
     now: float,
     seen: Seen | None = None,
-    content: bytes = b"",
+    content: bytes | None = b"",
 ) -> Verification:
     """Judge a request by every label whose tag the policy names.
 
@@ -72,7 +72,8 @@ def verify(
     well-known path is for `lookup` to know. Where it has no key it answers UNKNOWN_KEY,
     DIRECTORY_UNAVAILABLE or DIRECTORY_MALFORMED. `now` is Unix seconds. `seen` records a replay
     key until a Unix second and says whether it was there already, in one step; it is asked for
-    good signatures only. `content` is the body, for a covered Content-Digest.
+    good signatures only. `content` is the body, for a covered Content-Digest; with None nobody
+    compares it, which is then up to whoever has the body.
 
     Raises only what `lookup` and `seen` raise.
     """
@@ -114,8 +115,10 @@ def _found(
     case: _Case, label: str, claim: Claim
 ) -> tuple[str | None, PublicKey | None, Reason | None]:
     """Who signs, the key, and what is wrong, each as far as one gets."""
-    if reason := _untimely(claim, case) or _unbound(claim.covered, case.policy):
+    if reason := _untimely(claim, case):
         return None, None, reason
+    if not case.policy.required <= claim.covered.bound:
+        return None, None, Reason.TARGET_NOT_COVERED
     if claim.alg is not None and not case.policy.knows(claim.alg):
         return None, None, Reason.UNSUPPORTED_ALGORITHM
     source = claim.source
@@ -146,10 +149,6 @@ def _untimely(claim: Claim, case: _Case) -> Reason | None:
     return None
 
 
-def _unbound(covered: Covered, policy: Policy) -> Reason | None:
-    return None if policy.required <= covered.bound else Reason.TARGET_NOT_COVERED
-
-
 def _key(case: _Case, url: str, keyid: str) -> PublicKey | Reason:
     if keyid in case.policy.refused_keyids:
         return Reason.UNKNOWN_KEY
@@ -169,7 +168,7 @@ def _fault(case: _Case, url: str, claim: Claim, key: PublicKey, base: bytes) -> 
         return Reason.ALGORITHM_MISMATCH
     if not key.algorithm.verify(key.public, base, claim.signature):
         return Reason.BAD_SIGNATURE
-    if not _content_agrees(case, claim.covered):
+    if claim.covered.digests and not _content_agrees(case, claim.covered):
         return Reason.CONTENT_DIGEST_MISMATCH
     # Last, so that only the signer itself can fill the memory.
     if case.seen is None:
@@ -180,7 +179,7 @@ def _fault(case: _Case, url: str, claim: Claim, key: PublicKey, base: bytes) -> 
 
 
 def _content_agrees(case: _Case, covered: Covered) -> bool:
-    if not covered.digests:
+    if case.content is None:
         return True
     if not covered.digests & _BOUND_DIGESTS:
         return False  # a hash that nobody can check is covered, the one that can be is not

@@ -1,5 +1,6 @@
 """A site behind a real nginx with the shipped snippets, and `crawl gate` beside it."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,10 @@ from servers import needs_nginx
 
 from crawler import shipped
 from crawler.serve import gatehouse, ruling
+from signing import signature
+from signing.base import SignatureParams
+from signing.digest import content_digest
+from signing.message import Component
 from signing.profile import Labels, Name
 from signing.signer import Keyring
 
@@ -175,6 +180,30 @@ def test_a_body_goes_to_the_site_and_not_to_the_gate(open_site: Guarded) -> None
     assert got.status == 200
     assert got.arrived is not None
     assert got.arrived.body == b"hello"
+
+
+def test_a_signed_digest_is_left_to_the_site_that_has_the_body(open_site: Guarded) -> None:
+    form = bare(open_site, "/form")
+    digest = ("Content-Digest", content_digest(b"hello"))
+    agent = ("Signature-Agent", f'"{HOME}"')
+    message = replace(form, method="POST", fields=(*form.fields, digest, agent))
+    created = int(time.time()) - 3
+    params = SignatureParams(
+        tuple(map(Component, ("@authority", "@method", "content-digest", "signature-agent"))),
+        (
+            ("created", created),
+            ("expires", created + 60),
+            ("keyid", RING.first.keyid),
+            ("tag", "web-bot-auth"),
+        ),
+    )
+    made = signature.sign(message, RING.first, params)
+    sent = replace(message, fields=(*message.fields, *signature.written([made])))
+    got = open_site.ask(sent, [("Content-Length", "5")], body="hello")
+
+    assert got.status == 200
+    assert got.told("X-Bot-Agent") == HOME
+    assert got.told("X-Bot-Labels") == "sig1=verified;alg=ed25519;content=unseen"
 
 
 def test_a_file_of_nginx_itself_is_behind_the_gate_too(open_site: Guarded) -> None:

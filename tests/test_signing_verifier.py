@@ -215,7 +215,7 @@ class Crafted:
     keys: KeyLookup = field(default=shelf(FIRST.public_key, SECOND.public_key))
     policy: Policy = field(default_factory=Policy)
     seen: Seen | None = None
-    content: bytes = b""
+    content: bytes | None = b""
 
     def message(self) -> Message:
         agent = () if self.agent is None else (("Signature-Agent", self.agent),)
@@ -291,6 +291,9 @@ RIGHT = {
     "a digest of the body": Crafted(covered=WITH_DIGEST, fields=(DIGEST,), content=BODY),
     "a digest's member": Crafted(
         covered=WITH_DIGEST + ';key="sha-256"', fields=(DIGEST,), content=BODY
+    ),
+    "a digest of a body that is elsewhere": Crafted(
+        covered=WITH_DIGEST, fields=(DIGEST,), content=None
     ),
     "a digest that is not covered": Crafted(fields=(DIGEST,), content=b"other"),
     "a key within its dates": Crafted(

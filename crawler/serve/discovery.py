@@ -129,7 +129,7 @@ async def verify(
     policy: Policy,
     now: float,
     seen: Seen | None = None,
-    content: bytes = b"",
+    content: bytes | None = b"",
 ) -> Verification:
     """Judge a request as `signing.verifier.verify` does, by the keys that it names itself.
 

@@ -52,8 +52,11 @@ class Gate:
         self._now = now
         self._unsigned = ruling.decide(_NO_SIGNATURE, policy)
 
-    async def judge(self, message: Message, content: bytes = b"") -> Ruling:
-        """What becomes of a request; `content` is its body, for a Content-Digest that is signed."""
+    async def judge(self, message: Message, content: bytes | None = b"") -> Ruling:
+        """What becomes of a request; `content` is its body, for a Content-Digest that is signed.
+
+        With None the digest is not compared: that is up to whoever has the body.
+        """
         if message.field("signature-input") is None and message.field("signature") is None:
             return self._unsigned  # as nearly all requests of people are
         if not self._is_ours(message):
@@ -74,7 +77,7 @@ class Gate:
         authority: str,
         target: str,
         fields: tuple[tuple[str, str], ...],
-        content: bytes = b"",
+        content: bytes | None = b"",
     ) -> Ruling:
         """The same for the parts of a request, as it was sent."""
         try:

@@ -57,8 +57,9 @@ def handler(at_work: Gate) -> Callable[[web.BaseRequest], Awaitable[web.StreamRe
             authority=host,
             target=original[_TARGET],
             fields=(("Host", host), *fields),
+            content=None,  # it stays with the server that asks
         )
-        told = ruling.site_fields(found, at_work.policy.answers.reasons)
+        told = ruling.site_fields(found, at_work.policy.answers.reasons, unseen=True)
         if (wanted := ruling.wanted(found, at_work.policy)) is not None:
             told[ruling.WANTED] = wanted
         status = found.status if path == "/check" or found.admitted else 403

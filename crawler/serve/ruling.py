@@ -124,15 +124,21 @@ def _status(reason: Reason | Refusal) -> int:
     return 400 if reason in _UNREADABLE else 403
 
 
-def site_fields(ruling: Ruling, told: Told) -> dict[str, str]:
-    """The ruling as fields for the server behind; what is empty is left out."""
+def site_fields(ruling: Ruling, told: Told, *, unseen: bool = False) -> dict[str, str]:
+    """The ruling as fields for the server behind; what is empty is left out.
+
+    Where the body was `unseen`, a label that covers Content-Digest says that it is still to be
+    compared.
+    """
     fields = {OUTCOME: ruling.outcome.value, STATUS: str(ruling.status)}
     if ruling.agent is not None:
         fields[AGENT] = ruling.agent
         fields[ALGORITHMS] = ", ".join(ruling.algorithms)
     reasoned = told is not Told.NOBODY
     if ruling.labels:
-        fields[LABELS] = ", ".join(_label(one, reasoned=reasoned) for one in ruling.labels)
+        fields[LABELS] = ", ".join(
+            _label(one, reasoned=reasoned, unseen=unseen) for one in ruling.labels
+        )
     if ruling.reason is not None and reasoned:
         fields[REASON] = ruling.reason.value
     if not ruling.admitted and told is Told.EVERYBODY and ruling.reason is not None:
@@ -140,11 +146,13 @@ def site_fields(ruling: Ruling, told: Told) -> dict[str, str]:
     return fields
 
 
-def _label(one: Judgement, *, reasoned: bool) -> str:
+def _label(one: Judgement, *, reasoned: bool, unseen: bool) -> str:
     """A member of a dictionary (RFC 9651); names of labels, algorithms and reasons are its own."""
     alg = f";alg={one.algorithm}" if one.algorithm is not None else ""
     reason = f";reason={one.reason}" if reasoned and one.reason is not None else ""
-    return f"{one.label}={one.outcome}{alg}{reason}"
+    digest = any(name.startswith('"content-digest"') for name in one.covered) if unseen else False
+    open_ = ";content=unseen" if digest and one.outcome is Outcome.VERIFIED else ""
+    return f"{one.label}={one.outcome}{alg}{reason}{open_}"
 
 
 def wanted(ruling: Ruling, policy: Policy) -> str | None:
