@@ -17,6 +17,7 @@ from signing.reading import Reading
 
 _NAME: Final = re.compile(r"@?[a-z0-9!#$%&'*+.^_`|~-]+")
 _ABSOLUTE: Final = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_HOST_AND_PORT: Final = re.compile(r"(?:\[[^\[\]@]+\]|[^:@\[\]]+)(?::[0-9]*)?")
 _DEFAULT_PORT: Final = MappingProxyType({"http": ":80", "https": ":443"})
 _WHOLE_SERVER: Final = frozenset({"CONNECT", "OPTIONS"})
 _NO_PARAMS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -78,8 +79,8 @@ class Message:
             raise ComponentUnavailable('"@method"', "the request has none")
         if self.scheme.lower() not in _DEFAULT_PORT:
             raise ComponentUnavailable('"@scheme"', "neither http nor https")
-        if not self.authority or "@" in self.authority:
-            raise ComponentUnavailable('"@authority"', "no host, or a host with user info")
+        if not _HOST_AND_PORT.fullmatch(self.authority):
+            raise ComponentUnavailable('"@authority"', "no host, or more than a host and a port")
 
     def field(self, name: str) -> str | None:
         """The value of a field, given in lower case; None if it is absent.

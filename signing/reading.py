@@ -60,8 +60,10 @@ class Reading:
         if name not in self._lines:
             return None
         if name not in self._values:
-            joined = ", ".join([line.strip(" \t") for line in self._lines[name]])
-            self._values[name] = _unfolded(joined) if "\n" in joined else joined
+            lines = [line.strip(" \t") for line in self._lines[name]]
+            self._values[name] = ", ".join(
+                [_unfolded(line) if "\n" in line else line for line in lines]
+            )
         return self._values[name]
 
     def dictionary(self, name: str) -> Mapping[str, sf.Member]:

@@ -62,13 +62,13 @@ def sign(
     What `params` covers and states is up to the caller, in that order; nothing is added.
     Raises ComponentUnavailable if the message lacks what is covered, AlgorithmUnsupported if
     `alg` names another algorithm than the key's, FieldUnwritable for a label that is none or that
-    the message has already, FieldUnreadable where its Signature-Input, or `alg`, cannot be read.
+    the message has already, FieldUnreadable where one of its two fields, or `alg`, cannot be read.
     """
     if params.string("alg") not in (None, key.algorithm.name):
         raise AlgorithmUnsupported(
             f"alg {params.string('alg')!r:.42} is stated, the key is {key.algorithm.name}"
         )
-    if label in message.dictionary("signature-input"):
+    if label in {*message.dictionary("signature-input"), *message.dictionary("signature")}:
         raise FieldUnwritable(f"the message has a signature {label!r} already; take another label")
     base = signature_base(message, params)
     return Signature(label, params, keys.expanded(key.algorithm, key.secret)(base))

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import keyhouse
@@ -20,9 +20,10 @@ from keyhouse import NOW
 from crawler.commands import verifying
 from crawler.problems import Problem
 from crawler.serve import account
-from signing import algorithms, directory, keys
+from signing import algorithms, directory, keys, signer
+from signing.label import Second
 from signing.message import Message
-from signing.profile import Labels, Name
+from signing.profile import Labels, Name, Profile
 from signing.signer import Keyring
 from signing.verifier import Reason
 
@@ -80,6 +81,42 @@ def test_a_good_request_is_told_label_by_label(folder: Path) -> None:
         '  covers      "@authority", "@method", "@path", "@query", "signature-agent";key="sig2"\n'
         "  leaves open @scheme, accept, user-agent\n"
     )
+
+
+def test_a_policy_judges_as_the_gate_would(folder: Path) -> None:
+    (folder / "gate.toml").write_text(
+        f"""
+        [signatures]
+        tags = ["web-bot-auth"]
+        [[agent]]
+        origin = "{HOME}"
+        keys = ["keys.json"]
+        """
+    )
+    ran = crawl(folder, "request", "--policy", "gate.toml", "--at", "created")
+    wrong = crawl(folder, "request", "--policy", "request")
+
+    assert (ran.code, ran.said) == (0, "")
+    assert "sig1: verified" in ran.answer
+    assert "sig2: verified" not in ran.answer
+    assert wrong.code == 1
+    assert "request" in wrong.said
+
+
+def test_an_algorithm_that_the_gate_would_not_take_is_judged_all_the_same(folder: Path) -> None:
+    ring = Keyring(keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_65))
+    assert ring.second is not None
+    (folder / "65.json").write_bytes(
+        directory.key_set([ring.first.public_key, ring.second.public_key])
+    )
+    form = Profile(name=Name.BRIDGE, home=HOME, second=Second(algorithm="ml-dsa-65", alg=""))
+    bare = Message(method="GET", scheme="https", authority="shop.example", target="/")
+    sent = signer.sign(bare, ring, form, NOW, bytes(64))
+    message = replace(bare, fields=(("Host", "shop.example"), *sent.fields))
+    ran = crawl(folder, "--keys", "65.json", "--at", "created", given=raw(message))
+
+    assert (ran.code, ran.said) == (0, "")
+    assert "sig2: verified" in ran.answer
 
 
 def test_standard_input_with_bare_newlines_will_do(folder: Path) -> None:
@@ -163,7 +200,7 @@ def tell(
 ) -> tuple[int, str]:
     data = message if isinstance(message, bytes) else raw(message)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    code = verifying.verify("-", keys=keys, scheme="https", at=at, form=form)
+    code = verifying.verify("-", keys=keys, policy=None, scheme="https", at=at, form=form)
     return code, capsys.readouterr().out
 
 

@@ -132,6 +132,12 @@ def test_a_folded_line_is_unfolded_to_one_space(fold: str) -> None:
     assert value(message, "x-folded") == "a b"
 
 
+def test_each_line_is_unfolded_before_they_are_joined() -> None:
+    message = request(fields=(("X-Folded", "a"), ("X-Folded", "\r\n b")))
+
+    assert value(message, "x-folded") == "a,  b"
+
+
 @given(st.text("a \t\r\n", max_size=30))
 def test_each_fold_is_one_space_whatever_stands_around_it(text: str) -> None:
     message = request(fields=(("X-Folded", text),))
@@ -550,6 +556,9 @@ def test_there_is_no_request_to_look_at(message: Message) -> None:
         pytest.param({"scheme": "ftp"}, '"@scheme"', id="another scheme"),
         pytest.param({"scheme": ""}, '"@scheme"', id="no scheme"),
         pytest.param({"authority": ""}, '"@authority"', id="no host"),
+        pytest.param({"authority": ":443"}, '"@authority"', id="a port alone"),
+        pytest.param({"authority": "example.com::443"}, '"@authority"', id="two colons"),
+        pytest.param({"authority": "[::1"}, '"@authority"', id="a bracket that is not closed"),
         pytest.param({"authority": "me:secret@example.com"}, '"@authority"', id="user info"),
     ],
 )

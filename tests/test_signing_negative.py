@@ -389,6 +389,10 @@ STILL: dict[str, Case] = {
 }
 
 INVALID: dict[str, Case] = {
+    "a comma before the first label": Case(
+        change=head(stated=f", {INPUTS['sig1']}", value=f", {VALUES['sig1']}"),
+        expected=Reason.SIGNATURE_INPUT_UNREADABLE,
+    ),
     "sig2 in Signature-Input alone": Case(
         change=head(value=VALUES["sig1"]), expected=R.LABEL_MISMATCH
     ),

@@ -115,6 +115,13 @@ def test_a_label_that_the_message_has_already_is_refused() -> None:
         signature.sign(message, KEY, SignatureParams(()))
 
 
+def test_a_label_that_stands_in_signature_alone_is_taken_too() -> None:
+    message = replace(REQUEST, fields=(*REQUEST.fields, ("Signature", "sig1=:AA==:")))
+
+    with pytest.raises(FieldUnwritable, match="'sig1' already; take another label"):
+        signature.sign(message, KEY, SignatureParams(()))
+
+
 def test_a_label_is_not_written_twice_and_nothing_is_not_written() -> None:
     made = signature.sign(REQUEST, KEY, SignatureParams(()))
 

@@ -390,6 +390,18 @@ WRONG = {
         Reason.DUPLICATE_COMPONENT,
     ),
     "created past the skew": (Crafted(created=";created=1800000006"), Reason.CLOCK_AHEAD),
+    "expiring as it is made, a little ahead": (
+        Crafted(created=";created=1800000002", expires=";expires=1800000002"),
+        Reason.EXPIRED,
+    ),
+    "a covered digest of no use, the body elsewhere": (
+        Crafted(
+            covered=WITH_DIGEST + ';key="md5"',
+            fields=(("Content-Digest", "md5=:AA==:"),),
+            content=None,
+        ),
+        Reason.CONTENT_DIGEST_MISMATCH,
+    ),
     "expired this very second": (Crafted(expires=";expires=1800000000"), Reason.EXPIRED),
     "expired long ago": (
         Crafted(created=";created=1", expires=";expires=2"),

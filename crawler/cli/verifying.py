@@ -37,6 +37,12 @@ def verify(
             metavar="FILE|URL", help="The key set to verify by; without it, those that it names."
         ),
     ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The gate's policy to judge by; without it, any algorithm will do."
+        ),
+    ] = None,
     scheme: Annotated[Scheme, typer.Option(help="How it was sent.")] = Scheme.HTTPS,
     at: Annotated[
         str | None,
@@ -54,7 +60,9 @@ def verify(
     from crawler.commands import verifying
 
     with told():
-        code = verifying.verify(file, keys=keys, scheme=scheme.value, at=at, form=form.value)
+        code = verifying.verify(
+            file, keys=keys, policy=policy, scheme=scheme.value, at=at, form=form.value
+        )
     raise typer.Exit(code)
 
 

@@ -9,10 +9,11 @@ from typing import Final
 from crawler import shipped
 from crawler.problems import Problem, UsageProblem
 from crawler.serve import account, captured, discovery
+from crawler.serve import policy as policies
 from crawler.serve.discovery import Directories
 from crawler.serve.reader import DECODED, KEYS, NoKeySet, Reach, Reader
 from crawler.watch import moments
-from signing import directory, verifier
+from signing import algorithms, directory, verifier
 from signing.directory import KeySet
 from signing.errors import KeySetUnreadable
 from signing.keys import PublicKey
@@ -21,6 +22,7 @@ from signing.verifier import Outcome, Policy, Reason, Verification
 
 _LARGEST: Final = 16 * 2**20  # bytes of a captured request
 _SHOWN: Final = dict(zip(("policy", "nginx", "nginx-location"), shipped.GATE, strict=True))
+_ALL: Final = frozenset(algorithm.name for algorithm in algorithms.TABLE)
 _UNIX: Final = range(10**9, 10**11)  # as a bare number; less would be a year
 
 
@@ -28,11 +30,20 @@ class InputUnreadable(Problem):
     """A request or a key set that cannot be read."""
 
 
-def verify(file: str, *, keys: str | None, scheme: str, at: str | None, form: str) -> int:
+def verify(
+    file: str,
+    *,
+    keys: str | None,
+    policy: Path | None,
+    scheme: str,
+    at: str | None,
+    form: str,
+) -> int:
     """Print what is known of the request in a file (- is standard input); the exit code."""
     request = captured.parse(_read(file), scheme)
     moment = _moment(at, request.message)
-    verification, notes = asyncio.run(_judged(request, keys, moment))
+    site = None if policy is None else policies.load(policy)
+    verification, notes = asyncio.run(_judged(request, keys, site, moment))
     told = account.account(verification, request.message, request.content, moment, notes)
     print(account.as_json(told) if form == "json" else account.as_text(told), end="")
     return 0 if verification.outcome is Outcome.VERIFIED else 3
@@ -67,18 +78,23 @@ def _moment(at: str | None, message: Message) -> float:
 
 
 async def _judged(
-    request: captured.Captured, keys: str | None, now: float
+    request: captured.Captured, keys: str | None, site: policies.Policy | None, now: float
 ) -> tuple[Verification, list[str]]:
     message, content = request.message, request.content
+    policy = Policy(algorithms=_ALL) if site is None else site.judged_by
     if keys is not None:
         known = await _key_set(keys)
-        return verifier.verify(message, _by(known), Policy(), now, content=content), [
+        return verifier.verify(message, _by(known), policy, now, content=content), [
             f"{keys}: {line}" for line in known.skipped
         ]
     notes: list[str] = []
-    directories = Directories(Reader(), told=lambda url, why: notes.append(f"{url}: {why}"))
+    directories = Directories(
+        Reader() if site is None else Reader(site.reach),
+        pinned={} if site is None else site.pinned,
+        told=lambda url, why: notes.append(f"{url}: {why}"),
+    )
     try:
-        found = await discovery.verify(message, directories, Policy(), now, content=content)
+        found = await discovery.verify(message, directories, policy, now, content=content)
     finally:
         await directories.close()
     return found, notes
@@ -121,7 +137,6 @@ async def _key_set(keys: str) -> KeySet:
 def gate(policy: Path | None, host: str, port: int) -> None:
     """Judge the requests that a server asks about, until interrupted."""
     from crawler.serve import gatehouse
-    from crawler.serve import policy as policies
 
     asyncio.run(
         gatehouse.run(policies.default() if policy is None else policies.load(policy), host, port)
