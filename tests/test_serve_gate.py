@@ -19,7 +19,7 @@ from aiohttp import ClientConnectorError, ClientSession, web
 from aiohttp.test_utils import TestClient, TestServer, unused_port
 from structlog.testing import capture_logs
 
-from crawler.serve import gate, gatehouse, policy
+from crawler.serve import gate, gatehouse, policy, ruling
 from crawler.serve.discovery import Directories
 from crawler.serve.gate import Gate
 from crawler.serve.policy import Admit, Answers, Policy, Replay, Site, Store, Told
@@ -63,7 +63,8 @@ def request(authority: str, ring: Keyring = RING, *, labels: Labels = Labels.BOT
 
 async def who(request: web.Request) -> web.Response:
     found = request[gate.RULING]
-    return web.Response(text=f"{found.outcome} {found.agent} {found.reason}")
+    lies = [name for name in request.headers if name.lower().startswith("x-bot-")]
+    return web.Response(text=f"{found.outcome} {found.agent} {found.reason}" + "".join(lies))
 
 
 @asynccontextmanager
@@ -114,6 +115,34 @@ async def test_who_is_refused_learns_what_is_wanted_and_why_only_by_the_policy(
 
     assert refused[:2] == (403, text)
     assert str(refused[2]).startswith('sig1=("@authority" "signature-agent";key="sig1")')
+
+
+@pytest.mark.parametrize("odd", ["", "\udcff"], ids=["text", "no text"])
+async def test_what_a_client_says_in_the_gates_own_words_reaches_no_handler(odd: str) -> None:
+    lies = dict.fromkeys(ruling.FIELDS, "verified") | {"X-Odd": f"odd{odd}"}
+    async with guarded(site()) as client:
+        signed = await ask(client, fields=lies)
+        async with client.post("/", headers=lies, data=b"hello") as response:
+            unsigned = response.status, await response.text()
+
+    assert signed == (200, f"verified {HOME} None", None)
+    assert unsigned == (200, "unverified None no-signature")
+
+
+async def test_a_request_that_comes_again_whole_is_refused_though_a_half_came_first() -> None:
+    async with guarded(site()) as client:
+        message = request(f"{client.host}:{client.port}", RING)
+        whole = {name: value for name, value in message.fields if name != "Host"}
+        half = {
+            name: value.partition(", sig2=")[0] if name.startswith("Signature") else value
+            for name, value in whole.items()
+        }
+        answers = [
+            (await client.get("/page?q=1", headers=headers)).status
+            for headers in (half, whole, whole)
+        ]
+
+    assert answers == [200, 429, 429]
 
 
 async def test_what_cannot_be_read_is_400() -> None:

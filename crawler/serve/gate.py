@@ -5,7 +5,8 @@ As a middleware of an aiohttp application:
     app = web.Application()
     gate.install(app, policy.load(Path("gate.toml")))
 
-Each handler then finds the ruling in `request[gate.RULING]`. Sites on anything else have the
+Each handler then finds the ruling in `request[gate.RULING]`; X-Bot-* fields, which a client may
+have sent, reach none. Sites on anything else have the
 standalone gate (`crawler.serve.gatehouse`) behind their own server.
 """
 
@@ -15,6 +16,7 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Final
 
 from aiohttp import web
+from multidict import CIMultiDict
 
 from crawler import diagnostics
 from crawler.serve import discovery, ruling
@@ -143,7 +145,9 @@ def install(app: web.Application, policy: Policy) -> None:
 
     @web.middleware
     async def judged(request: web.Request, handler: Handler) -> web.StreamResponse:
-        found = await ruling_on(request, at_work[0])
+        fields = fields_of(request)
+        request = without_lies(request)
+        found = await ruling_on(request, fields, at_work[0])
         request[RULING] = found
         return await handler(request) if found.admitted else refusal(found, policy)
 
@@ -151,14 +155,33 @@ def install(app: web.Application, policy: Policy) -> None:
     app.middlewares.append(judged)
 
 
-async def ruling_on(request: web.Request, gate: Gate) -> Ruling:
-    """What becomes of an aiohttp request. Its body is read only where a signature speaks of it."""
+def without_lies(request: web.Request) -> web.Request:
+    """The request without the fields by which a gate tells a site what it thinks."""
+    if not any(name in request.headers for name in ruling.FIELDS):
+        return request
+    lies = {name.lower() for name in ruling.FIELDS}
+    return request.clone(
+        headers=CIMultiDict(
+            (name, value.encode("utf-8", "backslashreplace").decode())  # else it cannot be cloned
+            for name, value in request.headers.items()
+            if name.lower() not in lies
+        )
+    )
+
+
+async def ruling_on(
+    request: web.Request, fields: tuple[tuple[str, str], ...], gate: Gate
+) -> Ruling:
+    """What becomes of an aiohttp request that came with these fields.
+
+    Its body is read only where a signature speaks of it.
+    """
     signed = "content-digest" in request.headers.get("Signature-Input", "").lower()
     return await gate.judge_parts(
         method=request.method,
         authority=request.headers.get("Host", ""),
         target=request.raw_path,
-        fields=fields_of(request),
+        fields=fields,
         content=await request.read() if signed else b"",
     )
 

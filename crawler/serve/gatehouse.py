@@ -13,6 +13,7 @@ from typing import Final
 
 from aiohttp import web
 
+from crawler import diagnostics
 from crawler.problems import Problem
 from crawler.serve import gate, ruling
 from crawler.serve.gate import Gate
@@ -107,6 +108,10 @@ async def run(policy: Policy, host: str, port: int) -> None:
                 where, at, *_ = socket.getsockname()
                 shown = f"[{where}]" if ":" in where else where
                 print(f"judging at http://{shown}:{at}/auth", flush=True)
+            if not policy.site.hosts:
+                diagnostics.logger().warning(
+                    "signatures made for any host are taken", hint="name yours: [site] hosts = […]"
+                )
             await ended.wait()
         finally:
             listening.close()

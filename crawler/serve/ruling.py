@@ -68,7 +68,13 @@ class Ruling:
 
 
 def decide(verification: Verification, policy: Policy) -> Ruling:
-    """Whether a request may pass, and whose it is."""
+    """Whether a request may pass, and whose it is.
+
+    A signature that was seen before is the whole request's: whoever sends a captured one again may
+    have left out another label of it the first time.
+    """
+    if any(one.reason is Reason.REPLAYED for one in verification.labels):
+        return _turned_away(Reason.REPLAYED, Outcome.INVALID, verification, policy)
     signers = _signers(verification.labels)
     required = set(policy.admit.require)
     able = [agent for agent, good in signers.items() if required <= good.keys()]
@@ -105,15 +111,19 @@ def _without_agent(verification: Verification, policy: Policy) -> Ruling:
     wrong = [reason for reason in bad if reason.outcome is Outcome.INVALID]
     reason = next(iter(wrong or bad), verification.reason)
     if reason is None:
-        found: Reason | Refusal = Refusal.SIGNATURE_MISSING
-        outcome = Outcome.UNVERIFIED
-    else:
-        found, outcome = reason, reason.outcome
+        return _turned_away(Refusal.SIGNATURE_MISSING, Outcome.UNVERIFIED, verification, policy)
+    return _turned_away(reason, reason.outcome, verification, policy)
+
+
+def _turned_away(
+    reason: Reason | Refusal, outcome: Outcome, verification: Verification, policy: Policy
+) -> Ruling:
+    """The ruling on a request that is nobody's; the policy may let it in all the same."""
     passes = policy.admit.invalid if outcome is Outcome.INVALID else policy.admit.unsigned
     return Ruling(
         outcome=outcome,
-        status=200 if passes else _status(found),
-        reason=found,
+        status=200 if passes else _status(reason),
+        reason=reason,
         labels=verification.labels,
     )
 
