@@ -1,5 +1,6 @@
 """A folder that is published from: ours are replaced whole, and nobody else's are touched."""
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -102,30 +103,98 @@ def test_a_file_with_the_same_content_is_in_nobodys_way(tmp_path: Path) -> None:
 
 
 def test_after_a_kill_before_the_last_word_everything_is_still_known_as_ours(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list is written first, so a time that ended early has at most files that it names."""
-    folder.update(tmp_path, {**FILES, "card": b"old"})
-    (tmp_path / "index.html").write_bytes(b"half way to the new")
-    (tmp_path / ".index.html.new").write_bytes(b"the new, not in its place yet")
 
+    class Killed(BaseException):
+        pass
+
+    def kill(*_: object, **__: object) -> None:
+        raise Killed
+
+    folder.update(tmp_path, {**FILES, "card": b"old"})
+    listed = json.dumps([*FILES, "card", ".5eed.new", ".well-known/.5eed.new"])
+    (tmp_path / folder.LIST).write_text(listed)
+    for unfinished in (".5eed.new", ".well-known/.5eed.new"):
+        (tmp_path / unfinished).write_bytes(b"the new, not in its place yet")
+    monkeypatch.setattr(os, "fchmod", kill)
+    with pytest.raises(Killed):
+        folder.update(tmp_path, {**FILES, "index.html": b"new"})
+    monkeypatch.undo()
     folder.update(tmp_path, {**FILES, "index.html": b"new"})
 
     assert seen(tmp_path).keys() == {*FILES, folder.LIST}
 
 
-def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_bytes(b"one")
+@pytest.mark.parametrize("target", ["elsewhere", "nowhere"])
+@pytest.mark.parametrize("name", ["index.html", ".well-known/keys", folder.LIST, ".well-known"])
+@pytest.mark.parametrize("before", [False, True], ids=["the first time", "ours before"])
+def test_a_link_is_neither_followed_nor_replaced(
+    tmp_path: Path, name: str, target: str, before: bool
+) -> None:
+    where, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"[]")
+    elsewhere.chmod(0o600)
+    folder.update(where, FILES if before else {"other": b"other"})
+    if (where / name).is_dir():
+        (where / name).rename(tmp_path / "away")
+    (where / name).parent.mkdir(exist_ok=True)
+    (where / name).unlink(missing_ok=True)
+    (where / name).symlink_to(tmp_path / target)
+    there = seen(where)
+
+    with pytest.raises(FolderUnusable, match=f"{name}: is a link, and not by"):
+        folder.update(where, {**FILES, "index.html": b"new"})
+
+    assert (elsewhere.read_bytes(), stat.S_IMODE(elsewhere.stat().st_mode)) == (b"[]", 0o600)
+    assert not (tmp_path / "nowhere").exists()
+    assert (where / name).is_symlink()
+    assert seen(where) == there
+
+
+def test_names_that_files_had_while_they_were_written_are_nobodys_to_guess(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"theirs")
+    precious.chmod(0o600)
     where = tmp_path / "site"
-    where.mkdir()
-    (where / "index.html").symlink_to(elsewhere)
+    (where / ".well-known").mkdir(parents=True)
+    (where / ".index.html.new").symlink_to(precious)
+    (where / f".{folder.LIST}.new").write_bytes(b"theirs")
+    (where / ".well-known" / ".keys.new").symlink_to(tmp_path / "nowhere")
 
     folder.update(where, FILES)
-    folder.update(where, {**FILES, "index.html": b"new"})
 
-    assert elsewhere.read_bytes() == b"one"
-    assert (where / "index.html").read_bytes() == b"new"
+    assert (precious.read_bytes(), stat.S_IMODE(precious.stat().st_mode)) == (b"theirs", 0o600)
+    assert (where / ".index.html.new").is_symlink()
+    assert (where / ".well-known" / ".keys.new").is_symlink()
+    assert (where / f".{folder.LIST}.new").read_bytes() == b"theirs"
+
+
+def test_what_has_come_into_the_place_of_what_goes_stays(tmp_path: Path) -> None:
+    folder.update(tmp_path, {**FILES, "card": b"old", "deck": b"old"})
+    for name in ("card", "deck"):
+        (tmp_path / name).unlink()
+    (tmp_path / "card").symlink_to(tmp_path / "index.html")
+    (tmp_path / "deck").mkdir()
+
+    assert folder.update(tmp_path, FILES) == ()
+    assert (tmp_path / "card").is_symlink()
+    assert (tmp_path / "deck").is_dir()
+
+
+def test_a_folder_may_be_reached_by_a_link(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "current").symlink_to("site")
+
+    assert folder.update(tmp_path / "current", FILES) == tuple(FILES)
+
+
+def test_a_pipe_in_the_way_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "index.html")
+
+    with pytest.raises(FolderUnusable, match=r"index\.html: is no regular file"):
+        folder.update(tmp_path, FILES)
 
 
 @pytest.mark.parametrize(
