@@ -63,13 +63,35 @@ def test_a_key_beside_one_that_cannot_sign_signs_at_once(tmp_path: Path) -> None
 
 def test_a_state_file_of_the_owners_is_not_written_over_for_a_new_key(tmp_path: Path) -> None:
     (old,) = add(tmp_path, "ed25519")
-    text = f'# mine\nretired = ["{old.keyid}"]\n'
+    text = f'# mine\nsigning = ["{old.keyid}"]\n'
     says(tmp_path, text)
 
     (added,) = add(tmp_path, "ed25519")
 
     assert added.standing is Standing.PUBLISHED
     assert (tmp_path / keyfiles.STATE).read_text() == text
+
+
+def test_a_new_key_signs_where_the_one_before_is_retired(tmp_path: Path) -> None:
+    first, second = add(tmp_path, *BOTH)
+    keychange.retire(tmp_path, NOW, second.keyid)
+
+    another, instead = add(tmp_path, *BOTH)
+
+    assert (another.standing, instead.standing) == (Standing.PUBLISHED, Standing.SIGNING)
+    assert named(tmp_path, Standing.SIGNING) == {first.keyid, instead.keyid}
+    assert named(tmp_path, Standing.RETIRED) == {second.keyid}
+
+
+def test_a_new_key_waits_where_another_is_to_sign(tmp_path: Path) -> None:
+    _, second = add(tmp_path, *BOTH)
+    (turn,) = keyrotation.rotate(tmp_path, NOW, names=["ml-dsa-44"], wait=DAY, keep=DAY)
+    keychange.retire(tmp_path, NOW, second.keyid)
+
+    (added,) = add(tmp_path, "ml-dsa-44")
+
+    assert added.standing is Standing.PUBLISHED
+    assert added.keyid != turn.new.keyid
 
 
 def test_a_state_file_that_cannot_be_written_makes_no_key(tmp_path: Path) -> None:

@@ -109,7 +109,11 @@ def make_folder(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        pytest.param(drop, "no ml-dsa-44 key signs; `crawl keys new` makes one", id="missing"),
+        pytest.param(
+            drop,
+            "no ml-dsa-44 key signs; `crawl keys rotate --algorithm ml-dsa-44` makes one that does",
+            id="missing",
+        ),
         pytest.param(open_to_all, "others may use it (mode 644); chmod 600", id="open to all"),
         pytest.param(spoil, "no usable key", id="malformed"),
         pytest.param(shorten, "no usable key", id="a wrong length"),
@@ -148,7 +152,10 @@ def test_a_key_of_another_algorithm_is_no_second_key(folder: Path) -> None:
     held = Keys(folder, "ml-dsa-65").current(0.0)
 
     assert held.keyring.second is None
-    assert held.degraded == f"{folder}: no ml-dsa-65 key signs; `crawl keys new` makes one"
+    assert held.degraded == (
+        f"{folder}: no ml-dsa-65 key signs; "
+        "`crawl keys rotate --algorithm ml-dsa-65` makes one that does"
+    )
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ def find(files: Iterable[KeyFile], begin: str) -> KeyFile:
 def add(directory: Path, new: Iterable[PrivateKey], now: float) -> tuple[KeyFile, ...]:
     """Keep these keys and say what they are used for.
 
-    The first usable key of an algorithm signs at once. Beside one that signs, the new one is only
-    published: state.toml is written where there is none; one that stands there already stays as it
-    is. Raises KeyRefused for a key that is there, or that everybody has, and KeysUnusable.
+    The first usable key of an algorithm signs at once. Beside one that signs, or is to, the new one
+    is only published: state.toml is written where there is none. Raises KeyRefused for a key that
+    is there, or that everybody has, and KeysUnusable.
     """
     make_folder(directory)
     with keystate.changing(directory):
@@ -67,10 +67,14 @@ def add(directory: Path, new: Iterable[PrivateKey], now: float) -> tuple[KeyFile
             _sign_with(directory, signs)
         paths = {keyfiles.keep(directory, key) for key in new}
         kept = [file for file in keyfiles.listing(directory, now) if file.path in paths]
-        if signs:
-            held = {file.algorithm for file in signs}
-            if first := [file for file in kept if file.algorithm not in held]:
-                _sign_with(directory, [*signs, *first])
+        held = {file.algorithm for file in there if file.signs or _is_to_sign(file)}
+        first = [file for file in kept if file.algorithm not in held]
+        if first and folder.state is not None:
+            state = folder.state
+            chosen = (*state.signing, *(file.keyid for file in first))
+            write(directory, replace(state, signing=chosen), [*there, *first])
+        elif first and signs:
+            _sign_with(directory, [*signs, *first])
         return tuple(file for file in keyfiles.listing(directory, now) if file.path in paths)
 
 
@@ -100,6 +104,10 @@ def retire(directory: Path, now: float, begin: str) -> Retired:
             signs=after[signs.keyid] if signs is not None else None,
             kept=after[kept.keyid] if kept is not None else None,
         )
+
+
+def _is_to_sign(file: KeyFile) -> bool:
+    return file.change is not None and file.change.standing is Standing.SIGNING
 
 
 def _check_new(there: Iterable[KeyFile], key: PrivateKey) -> None:

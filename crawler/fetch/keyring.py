@@ -97,7 +97,11 @@ class Keys:
             first, problem = self._last, error
         file = signing(seen.files, self._second)
         if file is None:
-            degraded = f"{self.directory}: no {self._second.name} key signs; {MAKE_ONE}"
+            name = self._second.name
+            degraded = (
+                f"{self.directory}: no {name} key signs; "
+                f"`crawl keys rotate --algorithm {name}` makes one that does"
+            )
             return Held(keyring=Keyring(first), degraded=degraded, unusable=problem)
         wrong, hint = self._problem(file)
         if wrong:
