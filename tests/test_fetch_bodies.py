@@ -95,6 +95,19 @@ def test_a_place_past_the_end_has_nothing(tmp_path: Path) -> None:
     assert not bodies.has(Place("000009", 0, 1))
 
 
+def test_a_file_that_has_lost_its_end_is_not_gone_on_with(tmp_path: Path) -> None:
+    bodies = Bodies(tmp_path)
+    first, last = bodies.keep(BODY), bodies.keep(BODY)
+    (tmp_path / last.file).write_bytes(BODY)
+    found = bodies.has(first), bodies.has(last)
+    place = bodies.keep(BODY)
+    bodies.close()
+
+    assert found == (True, False)
+    assert place == Place("000002", 0, 12)
+    assert not bodies.has(last)
+
+
 def test_a_full_disk_is_said_and_what_was_written_taken_back(tmp_path: Path) -> None:
     bodies = Bodies(tmp_path)
     first = bodies.keep(BODY)

@@ -5,7 +5,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from capture import capturing, respond
+from capture import Answer, Captured, capturing, respond
 from crawling import Operator
 from scripted import page, site
 
@@ -67,9 +67,34 @@ def test_a_body_that_did_not_change_is_kept_once(tmp_path: Path) -> None:
 
     assert second.unchanged
     assert third.unchanged
-    assert first.place == second.place == third.place
+    assert first.place == second.place
     assert third.place is not None
+    assert third.place.file == "000002"
     assert bodies.read(third.place, str(third.digest)) is not None
+
+
+def test_a_page_whose_body_is_gone_is_read_in_full(tmp_path: Path) -> None:
+    html = respond(200, ("Content-Type", "text/html"), ("ETag", '"1"'), body=b"<p>hello")
+    usual = site({"/": html})
+
+    def answer(request: Captured) -> Answer:
+        same = request.target == "/" and request.field("If-None-Match")
+        return respond(304, ("ETag", '"1"')) if same else usual(request)
+
+    with capturing(answer) as server:
+        operator = Operator(folder=tmp_path / "operator", origins={"one": {"url": server.url()}})
+        operator.crawl("--once", "--all")
+        kept = operator.crawl("--once", "--all").code
+        (tmp_path / "operator" / "state" / "bodies" / "000001").unlink()
+        operator.crawl("--once", "--all")
+        first, second, third = [one for one in operator.records() if one.url == server.url()]
+    bodies = Bodies(tmp_path / "operator" / "state" / "bodies")
+
+    assert kept == 0
+    assert (first.status, second.status, third.status) == (200, 304, 200)
+    assert not third.conditional
+    assert third.place is not None
+    assert bodies.read(third.place, str(third.digest)) == b"<p>hello"
 
 
 @pytest.mark.skipif(which("prlimit") is None, reason="no prlimit: apt-get install util-linux")

@@ -29,11 +29,12 @@ class Bodies:
         self._descriptor = -1
         self._name = ""
         self._size = 0
+        self._least = 1  # the first file that is gone on with
 
     def keep(self, body: bytes) -> Place:
         """Keep a body; whoever starts after a crash can read it. Raises StateUnusable."""
         try:
-            if self._descriptor < 0 or self._size >= self._full:
+            if self._descriptor < 0 or self._size >= self._full or int(self._name) < self._least:
                 self._open()
             self._append(body)
         except OSError as error:
@@ -47,12 +48,20 @@ class Bodies:
         return place
 
     def has(self, place: Place) -> bool:
-        """Whether there is something at a place, as far as the file's length says."""
+        """Whether there is something at a place, as far as the file's length says.
+
+        A file that has lost its end is left as it is from then on: if it grew again, what stood
+        there would seem to be there.
+        """
         try:
             length = os.stat(f"{self.directory}/{place.file}").st_size  # noqa: PTH116 - once a page
         except OSError:
-            return False
-        return length >= place.offset + place.size
+            length = -1
+        if length >= place.offset + place.size:
+            return True
+        if _NAME.fullmatch(place.file):
+            self._least = max(self._least, int(place.file) + 1)
+        return False
 
     def read(self, place: Place, digest: str) -> bytes | None:
         """The body at a place; None where there is none with this sha-256 in lower-case hex.
@@ -80,7 +89,7 @@ class Bodies:
         self.close()
         private.directory(self.directory)
         found = [int(path.name) for path in self.directory.iterdir() if _NAME.fullmatch(path.name)]
-        newest = max(found, default=1)
+        newest = max([*found, self._least])
         self._take(newest)
         if self._size >= self._full:
             self.close()

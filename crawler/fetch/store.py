@@ -124,9 +124,16 @@ class Store(Frontier):
         """The next due pages: never asked ones first, then the longest due."""
         if self._writer.pages_wait:
             await self._writer.committed()
-        supply, numbers = self._view.claim(claim)
+        found, numbers = self._view.claim(claim)
+        supply = replace(found, pages=tuple(map(self._as_kept, found.pages)))
         self._claimed.setdefault(claim.origin, {}).update(numbers)
         return supply
+
+    def _as_kept(self, page: Page) -> Page:
+        """The page; what has lost its body since must be read in full."""
+        if page.place is None or self.bodies.has(page.place):
+            return page
+        return replace(page, etag=None, last_modified=None, place=None)
 
     def keep(self, lesson: Lesson, pace: Pace) -> None:
         """Remember what an answer taught; its record is in the log, written in this turn."""
