@@ -10,7 +10,8 @@ request is signed for itself, keys are at hand, the replay memory is on; all get
 
 Fails (exit code 1) where the gate makes less than 0.25 of the empty handler's requests per second
 with sig1, less than 0.16 with both labels; where 1,000 requests of one unknown agent at once cause
-more than one fetch; and where a million live signatures take more than 200 MB.
+more than one fetch; and where a million live signatures take more than 200 MB. `--short` takes
+fewer rounds, measures up to twice more, and is content with a fifth less on a machine that is busy.
 """
 
 import argparse
@@ -48,6 +49,7 @@ from signing.signer import Keyring
 from signing.verifier import Outcome, ReplayKey
 
 LIMITS: Final = {"sig1": 0.25, "both": 0.16}
+SHORT_ALLOWANCE: Final = 0.8
 MEMORY_LIMIT: Final = 200.0  # MB
 ROUNDS, SHORT_ROUNDS = 12, 5
 REQUESTS: Final = 400  # of a kind in a round
@@ -242,12 +244,14 @@ def main() -> int:
         pinned={HOME: KeySet((ring.first.public_key, ring.second.public_key))},
     )
 
+    allowance = SHORT_ALLOWANCE if short else 1.0
+    limits = {name: limit * allowance for name, limit in LIMITS.items()}
     for _ in range(1 + REPEATED * short):  # what else the machine does may hit one of them
         shares = throughput(ring, stated, SHORT_ROUNDS if short else ROUNDS)
-        slow = any(shares[name] < limit for name, limit in LIMITS.items())
+        slow = any(shares[name] < limit for name, limit in limits.items())
         if not slow:
             break
-    wanted = " and ".join(f"{limit} with {name}" for name, limit in LIMITS.items())
+    wanted = " and ".join(f"{limit:.3g} with {name}" for name, limit in limits.items())
     print(f"at least {wanted} {said(slow)}")
     failed = [slow]
 
