@@ -4,6 +4,8 @@ Two forms are read. The working group's is a dictionary with one member a label;
 which most of the web still sends, is a single string that speaks for every label.
 """
 
+import re
+from typing import Final
 from urllib.parse import urlsplit
 
 from signing import fields as sf
@@ -12,6 +14,13 @@ from signing.judgement import Keying, Reason
 from signing.message import Component, Message
 
 FIELD = "signature-agent"
+# One spelling for each: an empty port, 0443 or a dot behind the name would be one more agent, and
+# what else a host could contain is for nobody's log or configuration.
+AUTHORITY: Final = re.compile(
+    r"(?:[\w-]+(?:\.[\w-]+)*+|\[[0-9A-Fa-f:.]+\])(?::[1-9][0-9]{0,4})?", re.ASCII
+)
+"""The host of an agent, and its port, as it has to be spelled; letters may be of either case."""
+_URL: Final = re.compile(r"[!#-;=?-\[\]_a-z~]*")  # what a URL may consist of (RFC 3986, section 2)
 _WHOLE = Component(FIELD)
 
 
@@ -86,8 +95,8 @@ def _url(member: sf.Member) -> str | Reason:
         return Reason.SIGNATURE_AGENT_UNPARSABLE
     if url.scheme not in ("", "https"):
         return Reason.SIGNATURE_AGENT_NOT_HTTPS
-    usable = url.scheme and url.hostname and "@" not in url.netloc and "#" not in member.value
-    if not usable or " " in member.value:
+    spelled = _URL.fullmatch(member.value) and AUTHORITY.fullmatch(url.netloc)
+    if not url.scheme or not spelled or "#" in member.value:
         return Reason.SIGNATURE_AGENT_UNPARSABLE
     return member.value
 

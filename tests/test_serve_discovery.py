@@ -18,7 +18,7 @@ from signing import algorithms, directory, keys
 from signing.directory import KeySet
 from signing.keys import PublicKey
 from signing.message import Message
-from signing.profile import Labels, Name
+from signing.profile import SECOND_KEYS_PATH, Labels, Name
 from signing.signer import Keyring
 from signing.verifier import Outcome, Policy, Reason, ReplayKey, Seen, Verification
 
@@ -62,21 +62,6 @@ async def judge(
 
 def reasons(verification: Verification) -> list[Reason | None]:
     return [one.reason for one in verification.labels]
-
-
-@pytest.mark.parametrize(
-    ("agent", "url"),
-    [
-        ("https://bot.example", f"https://bot.example{directory.WELL_KNOWN}"),
-        ("https://bot.example/", f"https://bot.example{directory.WELL_KNOWN}"),
-        ("https://Bot.Example:443", f"https://bot.example{directory.WELL_KNOWN}"),
-        ("https://bot.example:8443", f"https://bot.example:8443{directory.WELL_KNOWN}"),
-        ("https://bot.example/keys.json", "https://bot.example/keys.json"),
-        ("https://bot.example/?set=1", "https://bot.example/?set=1"),
-    ],
-)
-def test_a_bare_origin_implies_the_well_known_path(agent: str, url: str) -> None:
-    assert discovery.location(agent) == url
 
 
 @pytest.mark.parametrize("profile", [name for name in Name if name is not Name.AUTO])
@@ -379,6 +364,18 @@ async def test_a_home_whose_keys_are_pinned_is_not_asked() -> None:
     assert reasons(verification) == [None, None]
     assert reasons(other) == [Reason.UNKNOWN_KEY]
     assert directories.fetches == 0
+
+
+async def test_a_file_beside_a_home_whose_keys_are_pinned_is_not_its_own() -> None:
+    home, keyid = "https://bot.example", FIRST.public_key.keyid
+    directories = Directories(Reader(), pinned={home: KeySet(BOTH)})
+    found = [
+        directories.known(f"{home}{path}", keyid)
+        for path in ("", directory.WELL_KNOWN, SECOND_KEYS_PATH, "/uploads/mallory.json")
+    ]
+    await directories.close()
+
+    assert found == [FIRST.public_key] * 3 + [None]
 
 
 async def test_what_is_under_way_ends_with_the_directories() -> None:

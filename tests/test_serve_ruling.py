@@ -37,7 +37,10 @@ def found(*labels: Judgement, reason: Reason | None = None) -> Verification:
     )
 
 
-SIG1, SIG2 = good("sig1", "ed25519"), good("sig2", "ml-dsa-44", f"{BOT}/pq.json")
+SIG1, SIG2 = (
+    good("sig1", "ed25519"),
+    good("sig2", "ml-dsa-44", f"{BOT}/.well-known/bot-pq-jwks.json"),
+)
 FORGED = bad("sig2", Reason.BAD_SIGNATURE)
 AWAY = bad("sig1", Reason.DIRECTORY_UNAVAILABLE)
 UNSIGNED = found(reason=Reason.NO_SIGNATURE)
@@ -155,9 +158,26 @@ def test_an_unknown_agent_is_verified_and_may_still_be_refused() -> None:
 def test_a_known_agent_comes_before_a_stranger_on_the_same_request() -> None:
     listed = admitting(frozenset({OTHER}), unknown=False)
 
-    decided = ruling.decide(found(SIG1, good("x", "ed25519", f"{OTHER}/keys")), listed)
+    decided = ruling.decide(found(SIG1, good("x", "ed25519", f"{OTHER}/.well-known/keys")), listed)
 
     assert (decided.agent, decided.status) == (OTHER, 200)
+
+
+def test_a_file_on_a_known_origin_is_an_agent_of_its_own() -> None:
+    file = f"{OTHER}/uploads/a,b;c'd.json"
+    listed = admitting(frozenset({OTHER}), unknown=False)
+
+    decided = ruling.decide(found(good("sig1", "ed25519", file)), listed)
+    mixed = ruling.decide(
+        found(good("sig1", "ed25519", OTHER), good("sig2", "ml-dsa-44", file)),
+        admitting(require=BOTH),
+    )
+
+    assert (decided.agent, decided.status) == (file, 403)
+    assert mixed.reason is Refusal.SIGNATURE_MISSING
+    assert ruling.site_fields(decided, Told.SITE)["X-Bot-Agent"] == (
+        f"{OTHER}/uploads/a%2Cb%3Bc%27d.json"
+    )
 
 
 DUAL = ruling.decide(found(SIG1, SIG2), USUAL)

@@ -40,6 +40,12 @@ FOUND = [
     pytest.param((f'sig1="{HOME}", a="x"',), keyed("a", "sig1"), HOME, id="another covered too"),
     pytest.param((f'sig1="{HOME}"',), (*keyed("sig1"), WHOLE), HOME, id="the whole covered too"),
     pytest.param(('sig1="HTTPS://bot.example"',), keyed("sig1"), "HTTPS://bot.example", id="as is"),
+    pytest.param(
+        ('sig1="https://my_bot.a-b.example:443"',),
+        keyed("sig1"),
+        "https://my_bot.a-b.example:443",
+        id="port",
+    ),
     pytest.param(('sig1="https://[::1]:8443"',), keyed("sig1"), "https://[::1]:8443", id="address"),
 ]
 
@@ -162,6 +168,19 @@ URLS = [
     "https://bot.example:99999",
     "https://[::1",
     "",
+    "https://bot.example.",
+    "https://bot..example",
+    "https://bot.example:",
+    "https://bot.example:0443",
+    "https://bot.example:443:443",
+    "https://bot.example,https://good.example",
+    "https://bot.example;x",
+    "https://bot.example'--",
+    "https://bot.example&x",
+    "https://bot%2eexample",
+    "https://bot.example/a|b",
+    "https://bot.example/<keys>",
+    "https://bot.example\\\\@good.example",
 ]
 
 

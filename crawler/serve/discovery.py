@@ -9,16 +9,16 @@ waits for the same set waits for one and the same fetch.
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
+from crawler.serve import naming
 from crawler.serve.allowance import Allowance
 from crawler.serve.reader import SECONDS, NoKeySet, Reader
 from crawler.serve.shelf import Shelf
 from signing import verifier
-from signing.directory import WELL_KNOWN, KeySet
+from signing.directory import KeySet
 from signing.keys import PublicKey
 from signing.message import Message
 from signing.verifier import Policy, Reason, ReplayKey, Seen, Verification
@@ -27,21 +27,6 @@ IN_FLIGHT: Final = 8
 WAITING: Final = 64  # fetches, beside those; more are refused at once
 PER_REQUEST: Final = 4  # sets that one request may cause to be read
 _CROWDED: Final = 1.0  # seconds that a refusal of our own is believed
-
-
-@lru_cache(maxsize=1024)
-def location(agent: str) -> str:
-    """The URL of the key set that a Signature-Agent value names: a bare origin implies the path."""
-    url = urlsplit(agent)
-    bare = url.path in ("", "/") and not url.query
-    return f"{origin(agent)}{WELL_KNOWN}" if bare else agent
-
-
-@lru_cache(maxsize=1024)
-def origin(agent: str) -> str:
-    """The origin of a Signature-Agent value: scheme, host, and the port where it has one."""
-    url = urlsplit(agent)
-    return f"{url.scheme}://{url.netloc.lower().removesuffix(':443')}"
 
 
 class Directories:
@@ -81,16 +66,16 @@ class Directories:
 
     def known(self, agent: str, keyid: str) -> PublicKey | Reason | None:
         """The key, why there is none, or None where `ask` has to find out."""
-        if self._pinned and (keys := self._pinned.get(origin(agent))) is not None:
+        if self._pinned and (keys := self._pinned.get(naming.name(agent))) is not None:
             return keys.find(keyid) or Reason.UNKNOWN_KEY
-        return self._shelf.look(location(agent), keyid, self._now())
+        return self._shelf.look(naming.location(agent), keyid, self._now())
 
     async def ask(self, agent: str) -> None:
         """Read the set that a Signature-Agent value names, or wait for whoever does already.
 
         It may still be under way afterwards: whoever asks next may be luckier.
         """
-        url = location(agent)
+        url = naming.location(agent)
         if (task := self._under_way.get(url)) is None:
             if not self._may_ask(url):
                 self._shelf.fail(url, Reason.DIRECTORY_UNAVAILABLE, self._now(), _CROWDED)
@@ -140,7 +125,7 @@ async def verify(
     def at_hand(agent: str, keyid: str) -> PublicKey | Reason:
         found = directories.known(agent, keyid)
         if found is None:
-            wanted.setdefault(location(agent), agent)
+            wanted.setdefault(naming.location(agent), agent)
             return Reason.DIRECTORY_UNAVAILABLE
         return found
 

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from crawler import configuration
 from crawler.configuration import SettingsError
-from crawler.serve import discovery
+from crawler.serve import naming
 from crawler.serve.reader import DECODED, KEYS, Reach
 from crawler.serve.replay import ENTRIES
 from signing import algorithms, directory, verifier
@@ -152,7 +152,7 @@ def _checked(file: _File, path: Path) -> Policy:
     place, folder = path.name, path.parent
     for index, agent in enumerate(file.agent):
         _check_origin(agent.origin, f"{place}: agent[{index}].origin")
-    known = [discovery.origin(agent.origin) for agent in file.agent]
+    known = [naming.origin(agent.origin) for agent in file.agent]
     for index, origin in enumerate(known):
         if origin in known[:index]:
             raise SettingsError(

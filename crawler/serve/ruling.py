@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from crawler.serve import discovery
+from crawler.serve import naming
 from crawler.serve.policy import Policy, Told
 from signing import algorithms
 from signing.verifier import Judgement, Outcome, Reason, Verification
@@ -36,6 +36,10 @@ _UNREADABLE: Final = frozenset(
 )
 
 
+# A URL may have these in it; readers of fields take them for the end of a value, or of a text.
+_SEPARATORS: Final = str.maketrans({mark: f"%{ord(mark):02X}" for mark in ",;'"})
+
+
 class Refusal(StrEnum):
     """Why a site is not content with what a verifier has nothing against."""
 
@@ -50,8 +54,9 @@ class Refusal(StrEnum):
 class Ruling:
     """What became of a request; `status` is 200 where it may pass.
 
-    `agent` is the origin of the verified signer and `algorithms` what it signed by; nobody's where
-    nobody is. `labels` are all signatures that were judged.
+    `agent` is the verified signer, by its origin or by the URL of its key set (`naming.name`), and
+    `algorithms` what it signed by; nobody's where nobody is. `labels` are all signatures that were
+    judged.
     """
 
     outcome: Outcome
@@ -98,11 +103,11 @@ def refused(reason: Refusal, status: int) -> Ruling:
 
 
 def _signers(labels: tuple[Judgement, ...]) -> dict[str, dict[str, None]]:
-    """The algorithms of the good signatures by their agent's origin, in their order."""
+    """The algorithms of the good signatures by their agent, in their order."""
     found: dict[str, dict[str, None]] = {}
     for one in labels:
         if one.reason is None and one.agent is not None and one.algorithm is not None:
-            found.setdefault(discovery.origin(one.agent), {})[one.algorithm] = None
+            found.setdefault(naming.name(one.agent), {})[one.algorithm] = None
     return found
 
 
@@ -142,7 +147,7 @@ def site_fields(ruling: Ruling, told: Told, *, unseen: bool = False) -> dict[str
     """
     fields = {OUTCOME: ruling.outcome.value, STATUS: str(ruling.status)}
     if ruling.agent is not None:
-        fields[AGENT] = ruling.agent
+        fields[AGENT] = ruling.agent.translate(_SEPARATORS)
         fields[ALGORITHMS] = ", ".join(ruling.algorithms)
     reasoned = told is not Told.NOBODY
     if ruling.labels:

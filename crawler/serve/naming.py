@@ -1,0 +1,50 @@
+"""What a Signature-Agent value names: a place where keys are, and who speaks there.
+
+Whoever may put a file somewhere on an origin is not the origin. So a value counts as the origin's
+own only where it is the bare origin, or below `/.well-known/`, which is for its owner alone
+(RFC 8615). Any other URL is an agent of its own, named by the whole of it.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+from signing.directory import WELL_KNOWN
+from signing.profile import SECOND_KEYS_PATH
+
+_KEPT: Final = 1024
+# No segment begins with a dot, nothing is encoded: a server could take that for another place.
+_OWNERS: Final = re.compile(r"/\.well-known(?:/[\w~-][\w.~-]*)+", re.ASCII)
+_HOMES: Final = frozenset({WELL_KNOWN, SECOND_KEYS_PATH})
+
+
+@lru_cache(_KEPT)
+def origin(agent: str) -> str:
+    """The origin of a value: scheme, host, and the port where it is not the usual one."""
+    url = urlsplit(agent)
+    return f"{url.scheme}://{url.netloc.lower().removesuffix(':443')}"
+
+
+@lru_cache(_KEPT)
+def location(agent: str) -> str:
+    """The URL of the key set that a value names: a bare origin implies the well-known path."""
+    url = urlsplit(agent)
+    query = f"?{url.query}" if url.query else ""
+    path = url.path if url.path not in ("", "/") or query else WELL_KNOWN
+    return f"{origin(agent)}{path}{query}"
+
+
+@lru_cache(_KEPT)
+def name(agent: str) -> str:
+    """Who speaks by the keys that a value names: an origin, or else the URL of the key set."""
+    url = urlsplit(location(agent))
+    owners = not url.query and _OWNERS.fullmatch(url.path)
+    return origin(agent) if owners else location(agent)
+
+
+@lru_cache(_KEPT)
+def is_home(url: str) -> bool:
+    """Whether a key set lies where every origin has its own by convention."""
+    place = urlsplit(url)
+    return not place.query and place.path in _HOMES
