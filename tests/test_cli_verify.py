@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import ssl
 import subprocess
 import sys
 import threading
@@ -166,6 +167,10 @@ def test_json_says_the_same(folder: Path) -> None:
             ("request", "--keys", "request"), None, 1, "--keys request: no JWK Set", id="other keys"
         ),
         pytest.param(("request", "--at", "soon"), None, 2, "'soon' is no moment", id="no moment"),
+        pytest.param(("request", "--at", "²"), None, 2, "'²' is no moment", id="no such number"),
+        pytest.param(
+            ("request", "--keys", "/dev/zero"), None, 1, "more than 65536", id="keys without end"
+        ),
         pytest.param(
             ("--at", "created"),
             b"GET / HTTP/1.1\nHost: a\n\n",
@@ -187,6 +192,33 @@ def test_what_cannot_be_judged_is_said_with_its_exit_code(
     assert problem in ran.said
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        pytest.param(("none",), "name a file with a captured request, or - for stdin", id="file"),
+        pytest.param(("request", "--at", "soon"), "for example created, 5m (ago)", id="moment"),
+        pytest.param(
+            ("request", "--at", "9999-01-01"), "for example created, 5m (ago)", id="to come"
+        ),
+    ],
+)
+def test_what_is_wanted_instead_is_said(
+    folder: Path, arguments: tuple[str, ...], hint: str
+) -> None:
+    assert f"\ncrawl: hint: {hint}" in crawl(folder, *arguments).said
+
+
+@pytest.mark.parametrize("created", [999999999999999, -999999999999999, 253402300800, -62135596801])
+def test_a_moment_that_no_calendar_has_is_shown_as_the_bare_number(
+    folder: Path, created: int
+) -> None:
+    given = raw(keyhouse.signed(RING, HOME)).replace(b"created=%d" % NOW, b"created=%d" % created)
+    ran = crawl(folder, "--keys", "keys.json", "--at", "created", given=given)
+
+    assert (ran.code, ran.said) == (3, "")
+    assert f"judged as of {created}\n" in ran.answer
+
+
 # in this process, where more can be seen
 
 
@@ -205,8 +237,10 @@ def tell(
 
 
 @contextmanager
-def plain_server(body: bytes, status: int = 200) -> Iterator[str]:
-    """The URL of a key set over plain http on this machine, served from another thread."""
+def plain_server(
+    body: bytes, status: int = 200, context: ssl.SSLContext | None = None
+) -> Iterator[str]:
+    """The URL of a key set on this machine, served from another thread; over plain http at will."""
     loop = asyncio.new_event_loop()
 
     async def answer(_: web.Request) -> web.Response:
@@ -217,14 +251,14 @@ def plain_server(body: bytes, status: int = 200) -> Iterator[str]:
         app.router.add_get("/keys", answer)
         runner = web.AppRunner(app)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
         return runner, runner.addresses[0][1]
 
     runner, port = loop.run_until_complete(begin())
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{port}/keys"
+        yield f"{'https' if context else 'http'}://127.0.0.1:{port}/keys"
     finally:
         asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
@@ -246,6 +280,19 @@ def test_a_url_without_keys_is_an_error(
 ) -> None:
     with plain_server(b"", status=404) as url, pytest.raises(Problem, match="it answers 404"):
         tell(keyhouse.signed(RING, HOME), capsys, monkeypatch, keys=url)
+
+
+def test_an_authority_that_is_not_trusted_is_told_with_what_has_it_trusted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "server.pem").write_bytes(keyhouse.certificate())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with plain_server(SET, context=context) as url, pytest.raises(Problem) as caught:
+        tell(keyhouse.signed(RING, HOME), capsys, monkeypatch, keys=url)
+
+    assert "CERTIFICATE_VERIFY_FAILED" in str(caught.value)
+    assert "SSL_CERT_FILE" in (caught.value.hint or "")
 
 
 def test_without_keys_those_that_the_request_names_are_looked_up_and_never_here(
@@ -340,6 +387,88 @@ def test_what_is_wrong_with_the_whole_comes_first(
     assert code == 3
     for line, expected in zip(told.splitlines(), first_lines, strict=False):
         assert line.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("fields", "notes"),
+    [
+        pytest.param(
+            b'Signature-Input: sig1=("@authority";created=1\nSignature: sig1=:AAAA:\n\n',
+            [
+                "Signature-Input: End of inner list not found at position 28 (in 'sig1')",
+            ],
+            id="input",
+        ),
+        pytest.param(
+            b"Signature-Input: sig1=();created=1\nSignature: sig1=:AA*A:\n\n",
+            [
+                "Signature: Binary Sequence contained disallowed character at position 8 "
+                "(in 'sig1')",
+            ],
+            id="value",
+        ),
+        pytest.param(
+            b'Signature-Input: a=("@authority");created=1;expires=2;keyid="k";tag="web-bot-auth"\n'
+            b"Signature: a=AAAA\n\n",
+            ["Signature, a: the value is no byte sequence"],
+            id="the value of one",
+        ),
+        pytest.param(
+            b"Signature-Input: sig1=(), sig2=()\nSignature: sig1=:AAAA:\n\n",
+            ["label 'sig2' stands only in Signature-Input"],
+            id="a label",
+        ),
+        pytest.param(
+            b"Signature-Input: sig1=();created=1\nSignature: sig1=:AA",
+            [
+                "Signature: Binary Sequence didn't contain ending ':' at position 8 (in 'sig1')",
+                "the capture ends before the empty line that ends a head: it looks cut off",
+            ],
+            id="cut off",
+        ),
+        pytest.param(
+            b"Signature-Input: a=();tag=web-bot-auth, b=();tag=1\nSignature: a=:AA:",
+            [
+                "Signature: Binary Sequence contained incorrectly padded data at position 5 "
+                "(in 'a')",
+                "the capture ends before the empty line that ends a head: it looks cut off",
+            ],
+            id="cut off later",
+        ),
+        pytest.param(b"Accept: */*", [], id="no signature"),
+    ],
+)
+def test_signature_fields_that_cannot_be_read_are_told_with_the_place(
+    fields: bytes,
+    notes: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "keys.json").write_bytes(SET)
+    code, told = tell(
+        b"GET / HTTP/1.1\nHost: a\n" + fields,
+        capsys,
+        monkeypatch,
+        keys=str(tmp_path / "keys.json"),
+        at=str(NOW),
+        form="json",
+    )
+
+    assert code == 3
+    assert json.loads(told)["notes"] == notes
+
+
+def test_a_label_that_covers_too_much_has_no_place_to_say(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = b" ".join(b'"x-%d"' % number for number in range(70))
+    head = b"GET / HTTP/1.1\nHost: a\nSignature: x=:AAAA:\nSignature-Input: x=(%s)" % names
+    code, told = tell(head + b';tag="web-bot-auth"\n\n', capsys, monkeypatch, at=str(NOW))
+
+    assert code == 3
+    assert "signature-input-unreadable" in told
+    assert "note" not in told
 
 
 def test_what_a_signature_leaves_open_counts_the_body_and_what_the_target_holds(

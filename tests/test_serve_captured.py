@@ -62,6 +62,31 @@ def test_a_folded_line_goes_on_with_one_blank() -> None:
     assert message.field("x-a") == "one two three"
 
 
+def test_folds_of_blanks_alone_add_nothing() -> None:
+    message = captured.parse(PLAIN[:-2] + b"X-A:\r\n \t\r\n two\r\n \r\n\r\n", "https").message
+
+    assert message.field("x-a") == "two"
+
+
+def test_many_folds_and_many_blank_trailers_are_read_in_a_moment() -> None:
+    """Each quadratic, a million lines would take hours."""
+    folds = captured.parse(PLAIN[:-2] + b"X-A: one\r\n" + b" c\r\n" * 2**20, "https").message
+    chunked = PLAIN[:-2] + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+
+    assert len(folds.field("x-a") or "") == 3 + 2 * 2**20
+    with pytest.raises(RequestUnreadable, match="bytes behind the last chunk"):
+        captured.parse(chunked + b" \n" * 2**20 + b"x", "https")
+
+
+@pytest.mark.parametrize(
+    ("data", "whole"),
+    [(PLAIN, True), (PLAIN[:-2], False), (PLAIN[:-5], False)],
+    ids=["whole", "no empty line", "within a line"],
+)
+def test_a_capture_without_an_end_of_its_head_is_not_whole(data: bytes, whole: bool) -> None:
+    assert captured.parse(data, "https").whole is whole
+
+
 def test_bytes_of_a_field_stay_what_they_are() -> None:
     message = captured.parse(PLAIN[:-2] + b"X-A: caf\xc3\xa9\r\n\r\n", "https").message
 
@@ -110,7 +135,7 @@ def test_a_body_is_read(data: bytes, content: bytes) -> None:
         pytest.param(b"GET http://[::1 HTTP/1.1\nHost: a\n\n", "Invalid IPv6", id="torn IPv6"),
         pytest.param(b"GET / HTTP/1.1\n\n", "there is no Host", id="no Host"),
         pytest.param(b"GET / HTTP/1.1\nHost:\n\n", "there is no Host", id="empty Host"),
-        pytest.param(b"GET / HTTP/1.1\nHost: a@b\n\n", "user info", id="user info"),
+        pytest.param(b"GET / HTTP/1.1\nHost: a@b\n\n", "more than a host", id="user info"),
         pytest.param(
             b"GET / HTTP/1.1\nHost: a\nhost: b\n\n", "Host stands 2 times", id="two Hosts"
         ),

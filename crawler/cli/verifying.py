@@ -55,7 +55,8 @@ def verify(
 ) -> None:
     """Say of each signature on a request whether it is good, and what it covers.
 
-    Exit codes: 0 verified, 3 not verified, 1 unreadable input, 2 usage.
+    Exit codes: 0 verified; 3 not verified, also where the signature fields cannot be read;
+    1 where there is no HTTP request in FILE, or no key set or policy in theirs; 2 usage.
     """
     from crawler.commands import verifying
 

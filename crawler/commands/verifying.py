@@ -1,14 +1,17 @@
 """`crawl verify` and `crawl gate`: judging what others have signed."""
 
 import asyncio
+import re
 import sys
 import time
 from pathlib import Path
 from typing import Final
 
+from aiohttp import ClientSSLError
+
 from crawler import shipped
 from crawler.problems import Problem, UsageProblem
-from crawler.serve import account, captured, discovery
+from crawler.serve import account, captured, discovery, misread
 from crawler.serve import policy as policies
 from crawler.serve.discovery import Directories
 from crawler.serve.reader import DECODED, KEYS, NoKeySet, Reach, Reader
@@ -23,7 +26,9 @@ from signing.verifier import Outcome, Policy, Reason, Verification
 _LARGEST: Final = 16 * 2**20  # bytes of a captured request
 _SHOWN: Final = dict(zip(("policy", "nginx", "nginx-location"), shipped.GATE, strict=True))
 _ALL: Final = frozenset(algorithm.name for algorithm in algorithms.TABLE)
+_DIGITS: Final = re.compile(r"[0-9]{1,12}")
 _UNIX: Final = range(10**9, 10**11)  # as a bare number; less would be a year
+_TRUST: Final = "SSL_CERT_FILE=ca.pem in the environment has an authority of your own trusted"
 
 
 class InputUnreadable(Problem):
@@ -44,6 +49,7 @@ def verify(
     moment = _moment(at, request.message)
     site = None if policy is None else policies.load(policy)
     verification, notes = asyncio.run(_judged(request, keys, site, moment))
+    notes += misread.notes(request.message, verification, whole=request.whole)
     told = account.account(verification, request.message, request.content, moment, notes)
     print(account.as_json(told) if form == "json" else account.as_text(told), end="")
     return 0 if verification.outcome is Outcome.VERIFIED else 3
@@ -57,7 +63,9 @@ def _read(file: str) -> bytes:
             with Path(file).open("rb") as stream:
                 data = stream.read(_LARGEST + 1)
     except OSError as error:
-        raise InputUnreadable(f"{file}: {error.strerror}") from error
+        raise InputUnreadable(
+            f"{file}: {error.strerror}", "name a file with a captured request, or - for stdin"
+        ) from error
     if len(data) > _LARGEST:
         raise InputUnreadable(f"{file}: more than {_LARGEST} bytes", "one request, please")
     return data
@@ -72,9 +80,14 @@ def _moment(at: str | None, message: Message) -> float:
         if created is None:
             raise UsageProblem("--at created: no signature says when it was created")
         return created
-    if at.isdigit() and int(at) in _UNIX:
+    if _DIGITS.fullmatch(at) and int(at) in _UNIX:
         return float(at)
-    return moments.since(at, now)
+    try:
+        return moments.since(at, now)
+    except moments.MomentUnreadable as error:
+        raise UsageProblem(
+            f"--at {error}", "for example created, 5m (ago), Unix seconds or 2026-11-01T06:00"
+        ) from error
 
 
 async def _judged(
@@ -116,11 +129,17 @@ async def _key_set(keys: str) -> KeySet:
         try:
             return (await reader.read(keys)).keys
         except NoKeySet as error:
-            raise InputUnreadable(f"--keys {keys}: {error}") from error
+            unknown = isinstance(error.__cause__, ClientSSLError)
+            raise InputUnreadable(f"--keys {keys}: {error}", _TRUST if unknown else None) from error
         finally:
             await reader.close()
+    return _key_file(keys)
+
+
+def _key_file(keys: str) -> KeySet:
     try:
-        data = Path(keys).read_bytes()
+        with Path(keys).open("rb") as stream:
+            data = stream.read(DECODED + 1)  # /dev/zero has no end
         if len(data) > DECODED:
             raise InputUnreadable(f"--keys {keys}: more than {DECODED} bytes")
         return directory.read_key_set(data, most=KEYS)
@@ -138,9 +157,9 @@ def gate(policy: Path | None, host: str, port: int) -> None:
     """Judge the requests that a server asks about, until interrupted."""
     from crawler.serve import gatehouse
 
-    asyncio.run(
-        gatehouse.run(policies.default() if policy is None else policies.load(policy), host, port)
-    )
+    stated = policies.default() if policy is None else policies.load(policy)
+    said = "the built-in policy" if policy is None else str(policy.absolute())
+    asyncio.run(gatehouse.run(stated, host, port, said))
 
 
 def show(what: str) -> None:

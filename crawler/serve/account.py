@@ -100,11 +100,19 @@ def account(
         scheme=message.scheme,
         authority=_shown(message.authority),
         target=_shown(message.target),
-        at=datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        at=_written(at),
         signatures=tuple(_signature(one, message, content) for one in verification.labels),
         passed_over=verification.passed_over,
         notes=tuple(notes),
     )
+
+
+def _written(at: float) -> str:
+    """A moment; the bare number where no calendar has it: anybody may sign anything."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{at:.0f}"
 
 
 def _shown(text: str) -> str:

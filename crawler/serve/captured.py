@@ -20,7 +20,7 @@ _FIELD: Final = re.compile(rf"({_NAME}):(.*)")
 _CONTROL: Final = re.compile(r"[\0-\x08\x0a-\x1f\x7f]")
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _CHUNK_END: Final = re.compile(rb"\r?\n")
-_TRAILERS: Final = re.compile(rb"(?:[^\r\n]+\r?\n)*(?:\r?\n)?\s*")
+_TRAILERS: Final = re.compile(rb"(?:[^\r\n]++\r?\n)*+(?:\r?\n)?+\s*+")
 _FIRST_LINE: Final = "the first line is, for example: GET /page HTTP/1.1"
 
 
@@ -30,10 +30,11 @@ class RequestUnreadable(Problem):
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A request and its body, without transfer coding."""
+    """A request and its body, without transfer coding; `whole` is one whose head had an end."""
 
     message: Message
     content: bytes
+    whole: bool = True
 
 
 def parse(data: bytes, scheme: str) -> Captured:
@@ -43,7 +44,7 @@ def parse(data: bytes, scheme: str) -> Captured:
     section 3.2.2).
     """
     begun = data.lstrip(b"\r\n")
-    lines, rest = _head(begun)
+    lines, rest, whole = _head(begun)
     first = data.count(b"\n", 0, len(data) - len(begun)) + 1
     if not lines:
         raise RequestUnreadable("there is no request: it is empty", _FIRST_LINE)
@@ -62,11 +63,11 @@ def parse(data: bytes, scheme: str) -> Captured:
         )
     except SigningError as error:
         raise RequestUnreadable(f"line {first}: {error}") from error
-    return Captured(message, _content(rest, message))
+    return Captured(message, _content(rest, message), whole)
 
 
-def _head(data: bytes) -> tuple[list[str], bytes]:
-    """The lines before the first empty one, and the bytes behind it."""
+def _head(data: bytes) -> tuple[list[str], bytes, bool]:
+    """The lines before the first empty one, the bytes behind it, and whether there is one."""
     lines: list[str] = []
     at = 0
     while at < len(data):
@@ -75,27 +76,26 @@ def _head(data: bytes) -> tuple[list[str], bytes]:
         text = data[at:end].removesuffix(b"\r").decode("latin-1")
         at = end + 1
         if not text:
-            break
+            return lines, data[at:], True
         lines.append(text)
-    return lines, data[at:]
+    return lines, b"", False
 
 
 def _fields(lines: list[str], first: int) -> tuple[tuple[str, str], ...]:
-    fields: list[tuple[str, str]] = []
+    fields: list[tuple[str, list[str]]] = []  # joined at the end: a field may have many lines
     for number, line in enumerate(lines, start=first):
         if _CONTROL.search(line):
             raise RequestUnreadable(f"line {number}: there is a control character in it")
         if line[0] in " \t" and fields:  # obsolete line folding (RFC 9112, section 5.2)
-            name, value = fields[-1]
-            fields[-1] = name, f"{value} {line.strip()}".strip()
+            fields[-1][1].append(line.strip(" \t"))
         elif (match := _FIELD.fullmatch(line)) is not None:
-            fields.append((match[1], match[2].strip(" \t")))
+            fields.append((match[1], [match[2].strip(" \t")]))
         else:
             raise RequestUnreadable(
                 f"line {number}: {line!a:.60} is no field",
                 "a field is a name, a colon at once behind it, and a value",
             )
-    return tuple(fields)
+    return tuple((name, " ".join(filter(None, pieces))) for name, pieces in fields)
 
 
 def _where(
