@@ -11,9 +11,10 @@ import pytest
 from aiohttp import web
 from keyhouse import NOW
 
-from crawler.serve import allowance, discovery, shelf
+from crawler.serve import discovery, naming, shelf
+from crawler.serve.allowance import SLOTS, Share
 from crawler.serve.discovery import Directories
-from crawler.serve.reader import Read, Reader
+from crawler.serve.reader import NoKeySet, Read, Reader
 from signing import algorithms, directory, keys
 from signing.directory import KeySet
 from signing.keys import PublicKey
@@ -269,7 +270,7 @@ async def test_a_key_counts_at_its_own_home_only() -> None:
     assert told == [f"{house.url(directory.WELL_KNOWN, 'other')}: it answers 404, only 200 counts"]
 
 
-async def test_whoever_invents_urls_is_refused_after_eight_and_keeps_no_set_stale() -> None:
+async def test_whoever_invents_urls_is_refused_after_two_and_keeps_no_set_stale() -> None:
     clock = Clock()
     async with keyhouse.opened(keyhouse.published([FIRST.public_key])) as house:
         message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
@@ -281,56 +282,119 @@ async def test_whoever_invents_urls_is_refused_after_eight_and_keeps_no_set_stal
             verification = await judge(message, directories)
 
     assert reasons(verification) == [None]
-    assert len(house.asked) == 1 + allowance.FETCHES - allowance.RESERVED + 1
+    assert len(house.asked) == 1 + SLOTS[Share.OTHER] + 1
+
+
+class Gathering(Reader):
+    """Reads nothing before it may, and writes down what it should have read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.most = self.at_once = 0
+        self.go = asyncio.Event()
+
+    async def read(self, url: str) -> Read:
+        self.asked.append(url)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        await self.go.wait()
+        self.at_once -= 1
+        raise NoKeySet(Reason.DIRECTORY_UNAVAILABLE, "nothing there")
 
 
 async def test_eight_sets_are_read_at_once_and_the_rest_waits_its_turn() -> None:
-    under_way, most = 0, 0
-    go = asyncio.Event()
-
-    async def answer(_: web.Request) -> web.Response:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        await go.wait()
-        under_way -= 1
-        return web.Response(status=404)
-
     told: list[str] = []
-    async with keyhouse.opened(answer) as house, looking(told=told) as directories:
-        directories._allowance = allowance.Allowance(fetches=1000)
-        tasks = [
-            asyncio.create_task(directories.ask(house.url(f"/{number}"))) for number in range(100)
-        ]
-        await house.reached(discovery.IN_FLIGHT)
-        refused = [line for line in told if "too many" in line]
-        go.set()
-        await asyncio.gather(*tasks)
+    reader = Gathering()
+    directories = Directories(reader, told=lambda url, _: told.append(url))
+    tasks = [
+        asyncio.create_task(directories.ask(f"https://{number}.example")) for number in range(100)
+    ]
+    for _ in range(2):  # all have asked, the first are reading
+        await asyncio.sleep(0)
+    refused = len(told)
+    reader.go.set()
+    await asyncio.gather(*tasks)
+    await directories.close()
 
-    assert most == discovery.IN_FLIGHT
-    assert len(refused) == 100 - discovery.IN_FLIGHT - discovery.WAITING
-    assert len(house.asked) == discovery.IN_FLIGHT + discovery.WAITING
+    assert reader.most == discovery.IN_FLIGHT
+    assert refused == 100 - discovery.IN_FLIGHT - discovery.WAITING
+    assert len(reader.asked) == discovery.IN_FLIGHT + discovery.WAITING
+
+
+async def test_the_sets_of_known_agents_wait_for_nobody_elses() -> None:
+    reader = Gathering()
+    directories = Directories(reader, known={"https://bot.example:8443"}, patience=0.01)
+    names = [f"https://{number}.example" for number in range(100)]
+    names += [f"https://bot.example/junk{number}" for number in range(20)]
+    names += [f"https://bot.example:{port}" for port in range(1, 20)]
+    await asyncio.gather(*map(directories.ask, names))
+    before = reader.most
+    await directories.ask("https://bot.example:8443")
+    last = reader.asked[-1]
+    await directories.close()
+
+    assert before == discovery.IN_FLIGHT - discovery.FOR_KNOWN
+    assert last == f"https://bot.example:8443{directory.WELL_KNOWN}"
+
+
+async def test_whoever_invents_urls_of_an_origin_keeps_nobody_from_its_own_sets() -> None:
+    reader, clock = Gathering(), Clock()
+    reader.go.set()
+    directories = Directories(reader, now=clock)
+    homes = [f"https://bot.example{path}" for path in ("", SECOND_KEYS_PATH)]
+    for minute in range(5):
+        clock.now = minute * 61.0
+        for number in range(20):
+            await directories.ask(f"https://bot.example/junk{minute}-{number}")
+            await directories.ask(f"https://bot.example:{number}{minute}0")
+        for home in homes:
+            await directories.ask(home)
+    await directories.close()
+
+    for home in homes:
+        assert reader.asked.count(naming.location(home)) == 5
+    assert len(reader.asked) == 5 * (2 + SLOTS[Share.OTHER] + SLOTS[Share.ALIKE])
+
+
+async def test_one_invented_url_of_an_origin_is_read_at_a_time() -> None:
+    reader = Gathering()
+    directories = Directories(reader)
+    names = [f"https://bot.example/{number}" for number in range(4)]
+    tasks = [asyncio.create_task(directories.ask(name)) for name in names]
+    await asyncio.sleep(0)
+    reader.go.set()
+    await asyncio.gather(*tasks)
+    at_once = list(reader.asked)
+    await directories.ask(names[3])
+    await directories.close()
+
+    assert at_once == names[:1]
+    assert reader.asked == [names[0], names[3]]
 
 
 async def test_a_request_causes_a_few_fetches_whatever_it_names() -> None:
-    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
-        message = keyhouse.signed(RING, house.url(), labels=Labels.FIRST)
-        fields = {name.lower(): value for name, value in message.fields}
-        many = {
-            name: ", ".join(
-                fields[name]
-                .replace('key="sig1"', f'key="sig{number}"')
-                .replace("sig1=", f"sig{number}=", 1)
-                .replace(house.url(), house.url(f"/{number}"))
-                for number in range(1, 9)
-            )
-            for name in ("signature-agent", "signature-input", "signature")
-        }
-        asked = replace(message, fields=tuple((fields | many).items()))
-        verification = await judge(asked, directories)
+    reader = Gathering()
+    reader.go.set()
+    directories = Directories(reader)
+    message = keyhouse.signed(RING, "https://bot.example", labels=Labels.FIRST)
+    fields = {name.lower(): value for name, value in message.fields}
+    many = {
+        name: ", ".join(
+            fields[name]
+            .replace('key="sig1"', f'key="sig{number}"')
+            .replace("sig1=", f"sig{number}=", 1)
+            .replace("bot.example", f"{number}.example")
+            for number in range(1, 9)
+        )
+        for name in ("signature-agent", "signature-input", "signature")
+    }
+    asked = replace(message, fields=tuple((fields | many).items()))
+    verification = await judge(asked, directories)
+    await directories.close()
 
     assert len(verification.labels) == 8
-    assert len(house.asked) == discovery.PER_REQUEST
+    assert len(reader.asked) == discovery.PER_REQUEST
 
 
 @pytest.mark.parametrize("at_hand", ["", "/.well-known/bot-pq-jwks.json"], ids=["sig1", "sig2"])

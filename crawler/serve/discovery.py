@@ -8,13 +8,13 @@ waits for the same set waits for one and the same fetch.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
 from crawler.serve import naming
-from crawler.serve.allowance import Allowance
+from crawler.serve.allowance import Allowance, Share
 from crawler.serve.reader import SECONDS, NoKeySet, Reader
 from crawler.serve.shelf import Shelf
 from signing import verifier
@@ -24,6 +24,7 @@ from signing.message import Message
 from signing.verifier import Policy, Reason, ReplayKey, Seen, Verification
 
 IN_FLIGHT: Final = 8
+FOR_KNOWN: Final = 2  # of them, where there are agents that we know: strangers' homes may be slow
 WAITING: Final = 64  # fetches, beside those; more are refused at once
 PER_REQUEST: Final = 4  # sets that one request may cause to be read
 _CROWDED: Final = 1.0  # seconds that a refusal of our own is believed
@@ -32,7 +33,8 @@ _CROWDED: Final = 1.0  # seconds that a refusal of our own is believed
 class Directories:
     """Other people's key sets, read when they are asked for and kept for a while.
 
-    `pinned` are the sets of origins whose keys are known already: for those nothing is read.
+    `known` are the origins of agents that nobody else's sets may keep waiting; `pinned` the sets of
+    those whose keys we have already: for them nothing is read.
     `told` hears of each fetch that came to nothing, with the URL and why. `now` is a steady clock.
     `patience` is how many seconds a request waits for a set, its turn to be read included.
     """
@@ -41,6 +43,7 @@ class Directories:
         self,
         reader: Reader,
         *,
+        known: Collection[str] = frozenset(),
         pinned: Mapping[str, KeySet] = MappingProxyType({}),
         told: Callable[[str, str], None] = lambda _url, _why: None,
         now: Callable[[], float] = time.monotonic,
@@ -54,8 +57,12 @@ class Directories:
         self._patience = patience
         self._shelf = Shelf()
         self._allowance = Allowance()
-        self._slots = asyncio.Semaphore(IN_FLIGHT)
+        reserved = FOR_KNOWN if known else 0
+        self._known = known
+        self._slots = asyncio.Semaphore(IN_FLIGHT - reserved)
+        self._slots_for_known = asyncio.Semaphore(reserved)
         self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._strange: set[str] = set()  # origins that are being asked for some URL of theirs
 
     async def close(self) -> None:
         """End what is under way."""
@@ -76,28 +83,48 @@ class Directories:
         It may still be under way afterwards: whoever asks next may be luckier.
         """
         url = naming.location(agent)
-        if (task := self._under_way.get(url)) is None:
-            if not self._may_ask(url):
-                self._shelf.fail(url, Reason.DIRECTORY_UNAVAILABLE, self._now(), _CROWDED)
-                self._told(url, "too many key sets are being read")
-                return
-            task = asyncio.create_task(self._fetch(url))
-            self._under_way[url] = task
-            task.add_done_callback(lambda _: self._under_way.pop(url, None))
+        task = self._under_way.get(url) or self._begun(url, naming.origin(agent))
+        if task is None:
+            self._shelf.fail(url, Reason.DIRECTORY_UNAVAILABLE, self._now(), _CROWDED)
+            self._told(url, "too many key sets are being read")
+            return
         # One who gives up, for whatever reason, does not take it from the others.
         await asyncio.wait({task}, timeout=self._patience)
         if task.done() and not task.cancelled():
             task.result()
 
-    def _may_ask(self, url: str) -> bool:
-        if len(self._under_way) >= IN_FLIGHT + WAITING:
-            return False
-        host = (urlsplit(url).hostname or "").rstrip(".")
-        takes = self._allowance.takes_again if url in self._shelf else self._allowance.takes
-        return takes(host, self._now())
+    def _begun(self, url: str, origin: str) -> asyncio.Task[None] | None:
+        """The fetch of a set, None where there is no room for it."""
+        home = naming.is_home(url)
+        known = home and origin in self._known
+        if not known and len(self._under_way) >= IN_FLIGHT + WAITING:
+            return None
+        if home:
+            share = Share.HOME if known or urlsplit(url).port is None else Share.ALIKE
+        else:
+            share = Share.AGAIN if url in self._shelf else Share.OTHER
+        strange = share is Share.OTHER
+        if strange and origin in self._strange:
+            return None
+        if not self._allowance.takes(urlsplit(url).hostname or "", share, self._now()):
+            return None
+        task = asyncio.create_task(
+            self._fetch(url, self._slots_for_known if known else self._slots)
+        )
+        self._under_way[url] = task
+        if strange:
+            self._strange.add(origin)
 
-    async def _fetch(self, url: str) -> None:
-        async with self._slots:
+        def ended(_: asyncio.Task[None]) -> None:
+            self._under_way.pop(url, None)
+            if strange:
+                self._strange.discard(origin)
+
+        task.add_done_callback(ended)
+        return task
+
+    async def _fetch(self, url: str, slots: asyncio.Semaphore) -> None:
+        async with slots:
             self.fetches += 1
             try:
                 read = await self._reader.read(url)

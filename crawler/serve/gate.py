@@ -110,7 +110,9 @@ async def opened(policy: Policy) -> AsyncIterator[Gate]:
     """A gate with a memory and a network of its own. Raises ReplayUnavailable."""
     with ExitStack() as stack:
         seen = _memory(policy, stack)
-        directories = Directories(Reader(policy.reach), pinned=policy.pinned, told=_said)
+        directories = Directories(
+            Reader(policy.reach), known=policy.known, pinned=policy.pinned, told=_said
+        )
         try:
             yield Gate(policy, directories, seen)
         finally:
