@@ -57,13 +57,14 @@ class Guarded:
         target: str = TARGET,
         labels: Labels = Labels.BOTH,
         profile: Name = Name.BRIDGE,
+        authority: str = "",
     ) -> Message:
         return keyhouse.signed(
             ring,
             HOME,
             profile=profile,
             labels=labels,
-            authority=self.authority,
+            authority=authority or self.authority,
             scheme="http",
             target=target,
             created=int(time.time()) - 3,
@@ -72,12 +73,14 @@ class Guarded:
 
     def ask(self, message: Message, more: Sequence[tuple[str, str]] = (), body: str = "") -> "Got":
         """Send a request as it stands, with more fields."""
+        fields = [*message.fields, *more]
+        return self.say(f"{message.method} {message.target} HTTP/1.1", fields, body)
+
+    def say(self, line: str, fields: Sequence[tuple[str, str]], body: str = "") -> "Got":
+        """Send a request line and fields, whatever they are."""
         before = len(self.site.requests)
-        fields = [*message.fields, *more, ("Connection", "close")]
-        lines = [
-            f"{message.method} {message.target} HTTP/1.1",
-            *(f"{name}: {value}" for name, value in fields),
-        ]
+        named = [*fields, ("Connection", "close")]
+        lines = [line, *(f"{name}: {value}" for name, value in named)]
         with socket.create_connection((ADDRESS, self.port), timeout=10) as wire:
             wire.sendall(("\r\n".join(lines) + "\r\n\r\n" + body).encode("latin-1"))
             data = b""
@@ -144,28 +147,47 @@ def gate_at_work(folder: Path, policy: str) -> Iterator[int]:
 
 @contextmanager
 def guarded_by(
-    folder: Path, policy: str, site_answers: Callable[[Captured], Answer] = page
+    folder: Path,
+    policy: str,
+    site_answers: Callable[[Captured], Answer] = page,
+    *,
+    locations: str = "",
+    directives: str = "",
 ) -> Iterator[Guarded]:
     """A site behind nginx, behind a gate with this policy."""
     with ExitStack() as stack:
         site = stack.enter_context(capturing(site_answers, ADDRESS))
         port = stack.enter_context(gate_at_work(folder, policy))
-        yield stack.enter_context(behind(site, port))
+        yield stack.enter_context(behind(site, port, locations, directives))
 
 
 @contextmanager
-def behind(site: CapturingServer, port: int) -> Iterator[Guarded]:
-    """Both shipped snippets in an nginx, as they say; only the gate's port is another."""
+def behind(
+    site: CapturingServer, port: int, locations: str = "", directives: str = ""
+) -> Iterator[Guarded]:
+    """Both shipped snippets in an nginx, as they say; only the gate's port is another.
+
+    More `locations` of the server may name `$site` for a proxy_pass with all that belongs to it;
+    `directives` stand in the http block.
+    """
     snippet = shipped.text("gate-nginx.conf")
     assert snippet.count("127.0.0.1:8090") == 1
-    at = f"""
-    {snippet.replace("127.0.0.1:8090", f"127.0.0.1:{port}")}
-    location / {{
+    passed_on = f"""
         {shipped.text("gate-nginx-location.conf")}
         proxy_set_header Host $http_host;
         proxy_pass http://{ADDRESS}:{site.port};
-    }}
-    location /file {{ }}
     """
-    with nginx({ADDRESS: {"file": b"a file"}}, at={ADDRESS: at}) as server:
+    at = f"""
+    {snippet.replace("127.0.0.1:8090", f"127.0.0.1:{port}")}
+    location / {{ {passed_on} }}
+    location /file {{ }}
+    {locations.replace("$site", passed_on)}
+    """
+    files = {
+        "file": b"a file",
+        "folder/index.html": b"an index",
+        "missing.html": b"not here",
+        "empty/x/y": b"",
+    }
+    with nginx({ADDRESS: files}, at={ADDRESS: at}, directives=directives) as server:
         yield Guarded(port=server.port, site=site)

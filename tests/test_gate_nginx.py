@@ -28,7 +28,7 @@ from crawler.serve import gatehouse, ruling
 from signing import signature
 from signing.base import SignatureParams
 from signing.digest import content_digest
-from signing.message import Component
+from signing.message import Component, Message
 from signing.profile import Labels, Name
 from signing.signer import Keyring
 
@@ -88,7 +88,7 @@ def test_nothing_that_a_client_says_of_itself_reaches_the_site(
     open_site: Guarded, write: type[str]
 ) -> None:
     lies = [(write(name), "a lie") for name in NAMES] * 2
-    lies += [(write(name.replace("-", "_")), "a lie") for name in NAMES]
+    lies += [(write(name.replace("-", "_")), "a lie") for name in NAMES]  # dropped by the snippet
     got = open_site.ask(bare(open_site), lies)
 
     assert got.status == 200
@@ -126,7 +126,7 @@ def test_a_forged_signature_gets_403_and_hears_what_is_wanted(open_site: Guarded
 
     assert (got.status, got.arrived) == (403, None)
     assert got.fields["accept-signature"].startswith('sig1=("@authority"')
-    assert got.text == "this request is refused \n"
+    assert got.text == "this request is refused for its signature, or for want of one\n"
 
 
 def test_a_signature_by_a_key_that_the_agent_does_not_have_makes_nobody(open_site: Guarded) -> None:
@@ -182,8 +182,9 @@ def test_a_body_goes_to_the_site_and_not_to_the_gate(open_site: Guarded) -> None
     assert got.arrived.body == b"hello"
 
 
-def test_a_signed_digest_is_left_to_the_site_that_has_the_body(open_site: Guarded) -> None:
-    form = bare(open_site, "/form")
+def signed_form(guarded: Guarded, target: str) -> Message:
+    """A form that is signed with its digest; its body is hello."""
+    form = bare(guarded, target)
     digest = ("Content-Digest", content_digest(b"hello"))
     agent = ("Signature-Agent", f'"{HOME}"')
     message = replace(form, method="POST", fields=(*form.fields, digest, agent))
@@ -198,7 +199,11 @@ def test_a_signed_digest_is_left_to_the_site_that_has_the_body(open_site: Guarde
         ),
     )
     made = signature.sign(message, RING.first, params)
-    sent = replace(message, fields=(*message.fields, *signature.written([made])))
+    return replace(message, fields=(*message.fields, *signature.written([made])))
+
+
+def test_a_signed_digest_is_left_to_the_site_that_has_the_body(open_site: Guarded) -> None:
+    sent = signed_form(open_site, "/form")
     got = open_site.ask(sent, [("Content-Length", "5")], body="hello")
 
     assert got.status == 200
@@ -244,9 +249,153 @@ def test_a_strict_site_refuses_others_and_says_why_and_what_is_wanted(
     got = strict_site.ask(message)
 
     assert (got.status, got.arrived) == (403, None)
-    assert got.text == f"this request is refused {reason}\n"
+    assert got.text.endswith(f"its signature, or for want of one: {reason}\n")
     assert got.fields["accept-signature"].count("created;expires;keyid") == 2
     assert 'alg="ml-dsa-44"' in got.fields["accept-signature"]
+
+
+REDIRECTING = """
+location /folder/ { index index.html; }
+location /front { $site }
+location /tried/ { try_files $uri /front; }
+location /named/ { try_files $uri @app; }
+location @app { $site }
+location /rewritten/ { rewrite ^ /front last; }
+location /nowhere/ { root /nonexistent; error_page 404 /missing.html;
+  error_page 403 = @callingcard_refused; }
+location = /missing.html { }
+location /closed/ { deny all; }
+location /empty/ { autoindex off; }
+"""
+
+
+@pytest.fixture(scope="module")
+def redirecting_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """Much of it is elsewhere inside of nginx, and all answers are kept where nobody forbids it."""
+    folder = tmp_path_factory.mktemp("gate")
+    with guarded_by(
+        folder,
+        KNOWN,
+        locations=f"{REDIRECTING} proxy_cache kept; proxy_cache_valid any 1m;",
+        directives=f"proxy_cache_path {folder}/kept keys_zone=kept:1m; proxy_intercept_errors on;",
+    ) as guarded:
+        yield guarded
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "text"),
+    [
+        ("/folder/", 200, "an index"),
+        ("/tried/x", 200, "page"),
+        ("/named/x", 200, "page"),
+        ("/rewritten/x", 200, "page"),
+        ("/nowhere/x", 404, "not here"),
+    ],
+)
+def test_a_redirect_inside_of_nginx_does_not_make_a_request_its_own_replay(
+    redirecting_site: Guarded, target: str, status: int, text: str
+) -> None:
+    message = redirecting_site.signed(target=target)
+    got, again = redirecting_site.ask(message), redirecting_site.ask(message)
+
+    assert (got.status, got.text) == (status, text)
+    assert got.arrived is None or got.told("X-Bot-Agent") == HOME
+    assert again.status == 429
+
+
+def test_a_signed_form_for_a_page_that_is_nowhere_is_no_replay_either(
+    redirecting_site: Guarded,
+) -> None:
+    sent = signed_form(redirecting_site, "/nowhere/form")
+    got = redirecting_site.ask(sent, [("Content-Length", "5")], body="hello")
+
+    assert (got.status, got.text) == (404, "not here")
+
+
+def test_no_cache_of_the_site_keeps_a_verdict(redirecting_site: Guarded) -> None:
+    bot = redirecting_site.ask(redirecting_site.signed(target="/file"))
+    forged = redirecting_site.ask(replace(redirecting_site.signed(target="/other"), target="/file"))
+    person = redirecting_site.ask(bare(redirecting_site, "/file"))
+    after = redirecting_site.ask(bare(redirecting_site, "/uncached"))
+
+    assert (bot.status, forged.status, person.status) == (200, 403, 200)
+    assert after.told("X-Bot-Outcome") == "unverified"
+
+
+@pytest.mark.parametrize("target", ["/closed/x", "/empty/"])
+def test_the_sites_own_403_does_not_speak_of_signatures(
+    redirecting_site: Guarded, target: str
+) -> None:
+    got = redirecting_site.ask(bare(redirecting_site, target))
+
+    assert (got.status, got.text) == (403, "403 Forbidden\n")
+    assert "accept-signature" not in got.fields
+
+
+@pytest.mark.parametrize(
+    ("line", "host", "signed_for", "status"),
+    [
+        ("GET http://b.example/ HTTP/1.1", "a.example", "a.example", 403),
+        ("GET http://b.example/ HTTP/1.1", "b.example", "b.example", 200),
+        ("GET / HTTP/1.1", "B.example:80", "b.example", 200),
+        ("GET / HTTP/1.1", "b.example.", "b.example.", 200),
+        ("GET http://b.example/ HTTP/1.1", "a.example", None, 200),
+    ],
+    ids=["another site's", "absolute", "upper case", "root dot", "unsigned"],
+)
+def test_a_signature_counts_for_the_site_that_answers_and_not_for_the_one_that_host_names(
+    open_site: Guarded, line: str, host: str, signed_for: str | None, status: int
+) -> None:
+    message = bare(open_site)
+    if signed_for is not None:
+        message = open_site.signed(target="/", authority=signed_for)
+    others = [field for field in message.fields if field[0] != "Host"]
+    got = open_site.say(line, [("Host", host), *others])
+
+    assert got.status == status
+
+
+MANY = [(f"X-{number}", "y") for number in range(400)]
+
+
+@pytest.mark.parametrize(
+    ("line", "host", "fields"),
+    [
+        pytest.param("GET / HTTP/1.0", None, [], id="no host"),
+        pytest.param("GET http://{host}/ HTTP/1.0", None, [], id="no host, absolute"),
+        pytest.param("GET / HTTP/1.1", "u@{host}", [], id="a user before the host"),
+        pytest.param("GET / HTTP/1.1", "{host}", [("Cookie", "a=\x01b")], id="control byte"),
+        pytest.param("GET / HTTP/1.1", "{host}", [("User-Agent", "a\x7fb\xff")], id="delete"),
+        pytest.param("GET / HTTP/1.1", "{host}", [("User-Agent", "a")] * 2, id="the same twice"),
+        pytest.param("GET / HTTP/1.1", "{host}", MANY, id="400 fields"),
+        pytest.param("GET / HTTP/1.1", "{host}", [("Sec-WebSocket-Key1", "a")], id="old websocket"),
+        pytest.param("OPTIONS * HTTP/1.1", "{host}", [], id="asterisk"),
+        pytest.param("GET /\xe9?\xff HTTP/1.1", "{host}", [], id="raw octets"),
+        pytest.param("GET / HTTP/1.1", "{host}", [("Signature", "")], id="empty signature"),
+    ],
+)
+def test_what_people_send_is_never_refused_for_its_form(
+    open_site: Guarded, line: str, host: str | None, fields: list[tuple[str, str]]
+) -> None:
+    named = [] if host is None else [("Host", host.format(host=open_site.authority))]
+    got = open_site.say(line.format(host=open_site.authority), [*named, *fields])
+    by_nginx = line.startswith("OPTIONS")
+
+    assert got.status == (400 if by_nginx else 200)
+    assert by_nginx or got.told("X-Bot-Outcome") == "unverified"
+
+
+def test_a_bot_may_send_what_people_send_beside_its_signature(open_site: Guarded) -> None:
+    got = open_site.ask(open_site.signed(), [("Cookie", "a=\x01b"), *MANY])
+
+    assert got.told("X-Bot-Outcome") == "verified"
+
+
+def test_fastcgi_gets_what_the_gate_says_and_nothing_that_a_client_says() -> None:
+    lines = [line[2:] for line in shipped.text("gate-nginx-location.conf").splitlines()]
+    given = {line.split()[1] for line in lines if line.startswith("fastcgi_param ")}
+
+    assert given == {f"HTTP_{name.upper().replace('-', '_')}" for name in NAMES}
 
 
 def test_while_the_gate_is_away_nobody_comes_in(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ RULING: Final = web.RequestKey("ruling", Ruling)
 """Where a handler behind the middleware finds what the gate says of its request."""
 
 _AUTHORITY: Final = Component("@authority")
+_SIGNED: Final = frozenset({"signature", "signature-input"})
 _NO_SIGNATURE: Final = Verification(outcome=Outcome.UNVERIFIED, reason=Reason.NO_SIGNATURE)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -54,14 +55,18 @@ class Gate:
         self._now = now
         self._unsigned = ruling.decide(_NO_SIGNATURE, policy)
 
-    async def judge(self, message: Message, content: bytes | None = b"") -> Ruling:
+    async def judge(
+        self, message: Message, content: bytes | None = b"", served: str | None = None
+    ) -> Ruling:
         """What becomes of a request; `content` is its body, for a Content-Digest that is signed.
 
-        With None the digest is not compared: that is up to whoever has the body.
+        With None the digest is not compared: that is up to whoever has the body. `served` is the
+        host whose site answers, where the server says so: it differs from what Host says where the
+        request's own line names another (RFC 9112, section 3.2.2).
         """
         if message.field("signature-input") is None and message.field("signature") is None:
             return self._unsigned  # as nearly all requests of people are
-        if not self._is_ours(message):
+        if not self._is_ours(message, served):
             return self._refused(Refusal.FOREIGN_HOST, 403)
         try:
             verification = await discovery.verify(
@@ -80,8 +85,11 @@ class Gate:
         target: str,
         fields: tuple[tuple[str, str], ...],
         content: bytes | None = b"",
+        served: str | None = None,
     ) -> Ruling:
         """The same for the parts of a request, as it was sent."""
+        if not is_signed(fields):
+            return self._unsigned  # whatever else is wrong with it: that is the site's to say
         try:
             message = Message(
                 method=method,
@@ -92,14 +100,18 @@ class Gate:
             )
         except SigningError:
             return self._refused(Refusal.UNREADABLE_REQUEST, 400)
-        return await self.judge(message, content)
+        return await self.judge(message, content, served)
 
-    def _is_ours(self, message: Message) -> bool:
+    def _is_ours(self, message: Message, served: str | None) -> bool:
         hosts = self.policy.site.hosts
+        if not hosts and served is None:
+            return True
         try:
-            return not hosts or message.component(_AUTHORITY) in hosts
+            authority = message.component(_AUTHORITY)
         except SigningError:  # no authority that anybody could sign
             return False
+        same = served is None or _host(authority) == _host(served.lower())
+        return same and (not hosts or authority in hosts)
 
     def _refused(self, refusal: Refusal, status: int) -> Ruling:
         return ruling.refused(refusal, 200 if self.policy.admit.invalid else status)
@@ -117,6 +129,17 @@ async def opened(policy: Policy) -> AsyncIterator[Gate]:
             yield Gate(policy, directories, seen)
         finally:
             await directories.close()
+
+
+def is_signed(fields: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a request speaks of signatures at all; nothing is looked at where it does not."""
+    return any(name.lower() in _SIGNED for name, _ in fields)
+
+
+def _host(authority: str) -> str:
+    """The host alone, without port and the root's dot, which servers leave out."""
+    host, _, port = authority.rpartition(":")
+    return (host if host and port.isdigit() else authority).removesuffix(".")
 
 
 def _memory(policy: Policy, stack: ExitStack) -> Seen | None:
@@ -182,10 +205,18 @@ async def ruling_on(
     return await gate.judge_parts(
         method=request.method,
         authority=request.headers.get("Host", ""),
+        served=_served(request),
         target=request.raw_path,
         fields=fields,
         content=await request.read() if signed else b"",
     )
+
+
+def _served(request: web.Request) -> str | None:
+    """The host that the request's own line names; aiohttp takes it for the request's then."""
+    if request.raw_path.startswith(("/", "*")):
+        return None
+    return request.url.host_subcomponent or ""
 
 
 def fields_of(request: web.BaseRequest) -> tuple[tuple[str, str], ...]:

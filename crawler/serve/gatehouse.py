@@ -1,38 +1,41 @@
 """The standalone gate: answers a server's question about a request with fields for the site.
 
-The question is a request of its own, with the fields of the one that it is about and three more:
-its method, target and host as they were sent (X-Original-*). nginx puts it by `auth_request` to
+The question is a request of its own, with the fields of the one that it is about and more of the
+server's (X-Original-*): its method, target and host as they were sent, the name of the site that
+answers it, and the server's own number of it. Only method and target have to be there: HTTP/1.0
+knows no Host, and servers other than nginx may have no numbers. nginx asks by `auth_request` at
 `/auth`, and knows three answers: 200, 401 and 403. What the client is to be told stands in
 X-Bot-Status. Servers that pass any status on ask `/check`.
 """
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
 from typing import Final
-
-from aiohttp import web
 
 from crawler import diagnostics
 from crawler.problems import Problem
-from crawler.serve import gate, ruling
+from crawler.serve import gate, questions, repeats, ruling
 from crawler.serve.gate import Gate
 from crawler.serve.policy import Policy
+from crawler.serve.questions import Answer, Answering, Question
+from crawler.serve.repeats import Repeats
+from crawler.serve.ruling import Ruling
 
 METHOD: Final = "X-Original-Method"
 TARGET: Final = "X-Original-URI"
 HOST: Final = "X-Original-Host"
-ORIGINAL: Final = (METHOD, TARGET, HOST)
+NAME: Final = "X-Original-Name"
+NUMBER: Final = "X-Original-Id"
+ORIGINAL: Final = (METHOD, TARGET, HOST, NAME, NUMBER)
 
-_METHOD, _TARGET, _HOST = map(str.lower, ORIGINAL)
-_ASKED: Final = frozenset({_METHOD, _TARGET, _HOST})
+_METHOD, _TARGET, _HOST, _NAME, _NUMBER = map(str.lower, ORIGINAL)
+_ASKED: Final = frozenset(map(str.lower, ORIGINAL))
 
-_LONGEST_FIELD: Final = 32_768  # bytes: four times what nginx lets through
 _NOT_SENT: Final = ("x-original-", "x-bot-")  # said by who asks, never by the client
 _REPLACED: Final = frozenset({"host", "connection"})  # they are about the question itself
 _UNASKED: Final = (
-    f"a server asks here about a request, by one {METHOD}, one {TARGET} and one {HOST}; "
-    "`crawl gate --show nginx` prints how\n"
+    f"a server asks here about a request, by one {METHOD} and one {TARGET}, and at most one "
+    f"{HOST}, {NAME} and {NUMBER}; `crawl gate --show nginx` prints how\n"
 )
 
 
@@ -40,79 +43,89 @@ class AddressUnusable(Problem):
     """Nothing can listen there."""
 
 
-def handler(at_work: Gate) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+def handler(at_work: Gate) -> Answering:
     """Answer the questions of servers."""
+    ruled = Repeats()
 
-    async def answer(request: web.BaseRequest) -> web.Response:
-        path = request.raw_path
-        if path not in ("/auth", "/check"):
-            return web.Response(status=404, text="ask /auth or /check\n")
-        said, fields = _split(request)
+    async def answer(question: Question) -> Answer:
+        if question.path not in ("/auth", "/check"):
+            return Answer(status=404, text="ask /auth or /check\n")
+        said, fields = _split(question)
         original = dict(said)
-        if not len(said) == len(original) == len(ORIGINAL):
+        if len(said) != len(original) or not {_METHOD, _TARGET} <= original.keys():
             # A client's own would stand beside the server's: better no answer than its wish.
-            return web.Response(status=500, text=_UNASKED)
-        host = original[_HOST]
-        found = await at_work.judge_parts(
-            method=original[_METHOD],
-            authority=host,
-            target=original[_TARGET],
-            fields=(("Host", host), *fields),
-            content=None,  # it stays with the server that asks
-        )
+            return Answer(status=500, text=_UNASKED)
+        found = await _ruling_on(original, fields, at_work, ruled)
         told = ruling.site_fields(found, at_work.policy.answers.reasons, unseen=True)
         if (wanted := ruling.wanted(found, at_work.policy)) is not None:
             told[ruling.WANTED] = wanted
-        status = found.status if path == "/check" or found.admitted else 403
-        return web.Response(status=status, headers=told)
+        hidden = question.path == "/auth" and not found.admitted
+        return Answer(status=403 if hidden else found.status, fields=told)
 
     return answer
 
 
-def _split(request: web.BaseRequest) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+async def _ruling_on(
+    original: dict[str, str], fields: tuple[tuple[str, str], ...], at_work: Gate, ruled: Repeats
+) -> Ruling:
+    method, target, host = original[_METHOD], original[_TARGET], original.get(_HOST, "")
+    name, number = original.get(_NAME), original.get(_NUMBER)
+    key = None
+    if number is not None and gate.is_signed(fields):
+        key = repeats.key(number, (target, host, name or ""), fields)
+        if (before := ruled.find(key, method)) is not None:
+            return before
+    found = await at_work.judge_parts(
+        method=method,
+        authority=host,
+        served=name,
+        target=target,
+        fields=(("Host", host), *fields),
+        content=None,  # it stays with the server that asks
+    )
+    if key is not None:
+        ruled.keep(key, method, found)
+    return found
+
+
+def _split(question: Question) -> tuple[list[tuple[str, str]], tuple[tuple[str, str], ...]]:
     """What the server that asks says of a request, and the request's own fields."""
     said: list[tuple[str, str]] = []
     fields: list[tuple[str, str]] = []
-    # Bytes beyond ASCII are surrogates in here; nobody can sign them either way.
-    for field in request.headers.items():
+    for field in question.fields:
         name = field[0].lower()
         if name in _ASKED:
             said.append((name, field[1]))
         elif name not in _REPLACED and not name.startswith(_NOT_SENT):
             fields.append(field)
-    return said, fields
+    return said, tuple(fields)
 
 
-async def run(policy: Policy, host: str, port: int) -> None:
-    """Answer until SIGINT or SIGTERM. Raises AddressUnusable, ReplayUnavailable."""
+async def run(policy: Policy, host: str, port: int, stated: str = "the built-in policy") -> None:
+    """Answer until SIGINT or SIGTERM; `stated` says to people which policy it is.
+
+    Raises AddressUnusable, ReplayUnavailable.
+    """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
     async with gate.opened(policy) as at_work:
-        server = web.Server(
-            handler(at_work),
-            access_log=None,
-            max_line_size=_LONGEST_FIELD,
-            max_field_size=_LONGEST_FIELD,
-        )
         try:
-            listening = await loop.create_server(server, host, port, backlog=512)
+            async with questions.answering(handler(at_work), host, port) as listening:
+                for socket in listening.sockets:
+                    where, at, *_ = socket.getsockname()
+                    shown = f"[{where}]" if ":" in where else where
+                    print(f"judging at http://{shown}:{at}/auth", flush=True)
+                diagnostics.logger().info("judging", by=stated)
+                if not policy.site.hosts:
+                    diagnostics.logger().warning(
+                        "signatures made for any host are taken",
+                        hint="name yours: [site] hosts = […]",
+                    )
+                await ended.wait()
         except OSError as error:
             raise AddressUnusable(
                 f"cannot listen at {host} port {port}: {error.strerror}",
                 "choose others by --host and --port; 0 takes a free port",
             ) from error
-        try:
-            for socket in listening.sockets:
-                where, at, *_ = socket.getsockname()
-                shown = f"[{where}]" if ":" in where else where
-                print(f"judging at http://{shown}:{at}/auth", flush=True)
-            if not policy.site.hosts:
-                diagnostics.logger().warning(
-                    "signatures made for any host are taken", hint="name yours: [site] hosts = […]"
-                )
-            await ended.wait()
-        finally:
-            listening.close()
-            await server.shutdown(1.0)

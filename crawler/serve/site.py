@@ -13,7 +13,7 @@ from crawler.fetch.keyfolder import KeyFile
 from crawler.fetch.keylife import Standing
 from crawler.fetch.keywatch import LOOK_EVERY, KeyWatch
 from crawler.problems import Problem
-from crawler.serve import publish
+from crawler.serve import brief, publish
 from crawler.settings import Settings
 from signing.keys import PrivateKey
 
@@ -80,7 +80,7 @@ async def run(settings: Settings, host: str, port: int) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, logger=brief.logger())
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()

@@ -40,6 +40,7 @@ from crawler.serve import discovery, gatehouse, policy
 from crawler.serve.discovery import Directories
 from crawler.serve.gate import Gate
 from crawler.serve.policy import Policy
+from crawler.serve.questions import answering
 from crawler.serve.reader import Reader
 from crawler.serve.replay import Memory
 from signing import algorithms, keys
@@ -96,10 +97,6 @@ async def _served(control: Connection, stated: Policy) -> None:
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server = web.Server(gatehouse.handler(gate), access_log=None)
-    listening = await loop.create_server(server, "127.0.0.1", 0)
-    ports = [runner.addresses[0][1], listening.sockets[0].getsockname()[1]]
-    control.send(ports)
     ended = asyncio.Event()
 
     def asked() -> None:
@@ -108,8 +105,10 @@ async def _served(control: Connection, stated: Policy) -> None:
         else:
             ended.set()
 
-    loop.add_reader(control.fileno(), asked)
-    await ended.wait()
+    async with answering(gatehouse.handler(gate), "127.0.0.1", 0) as listening:
+        control.send([runner.addresses[0][1], listening.sockets[0].getsockname()[1]])
+        loop.add_reader(control.fileno(), asked)
+        await ended.wait()
     await runner.cleanup()
     await directories.close()
 
@@ -126,6 +125,8 @@ def questions(ring: Keyring, labels: Labels, many: int) -> list[bytes]:
             ("X-Original-Method", message.method),
             ("X-Original-URI", message.target),
             ("X-Original-Host", message.authority),
+            ("X-Original-Name", message.authority),
+            ("X-Original-Id", f"{number:032x}"),
             *(field for field in message.fields if field[0] != "Host"),
         ]
         lines = ["GET /auth HTTP/1.1", *(f"{name}: {value}" for name, value in fields)]
