@@ -225,6 +225,8 @@ def read_private(data: bytes) -> PrivateKey:
 def _read_private(data: bytes) -> PrivateKey | KeyUnreadable:
     try:
         jwk = msgspec.json.decode(data, type=dict[str, object])
+        if "keys" in jwk and "kty" not in jwk:
+            return KeyUnreadable("a JWK Set, which is a set of public keys")
         algorithm = jwks.algorithm_of(jwk)
         key = PrivateKey(
             algorithm,

@@ -175,6 +175,16 @@ def _private(data: bytes) -> PrivateKey:
         said = next((_WHAT_IT_IS[label] for label, _ in blocks if label in _WHAT_IT_IS), None)
         raise KeyUnreadable(said or "no PEM: a block -----BEGIN PRIVATE KEY----- is wanted")
     der = _decoded(private[0])
+    key = _opened(der)
+    point = b"\x04" if key.algorithm is ECDSA_P256 else b""
+    # the second version (RFC 5958) may have the public key at the end: a bit string, as [1]
+    for tag, bits in _parts(_parts(der)[0][1]):
+        if tag in (0x81, 0xA1) and bits != b"\0" + point + key.public:
+            raise KeyUnreadable("the public key in it does not belong to its secret")
+    return key
+
+
+def _opened(der: bytes) -> PrivateKey:
     try:
         opened = load_der_private_key(der, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

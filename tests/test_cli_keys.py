@@ -128,9 +128,15 @@ def test_a_key_is_made_of_one_algorithm_and_for_a_time(somebody: Operator) -> No
         pytest.param(
             ("new", "--valid-from", "9d", "--valid-until", "8d"), "never be valid", id="no time"
         ),
-        pytest.param(("new", "--algorithm", "rsa"), "no algorithm is named 'rsa'", id="unknown"),
         pytest.param(
-            ("new", "--algorithm", "ecdsa-p256-sha256"), "not signed with ecdsa", id="of no use"
+            ("new", "--algorithm", "rsa"),
+            "--algorithm rsa: requests are signed with ed25519, ml-dsa-44, ml-dsa-65 or ml-dsa-87",
+            id="unknown",
+        ),
+        pytest.param(
+            ("rotate", "--algorithm", "ecdsa-p256-sha256"),
+            "--algorithm ecdsa-p256-sha256: requests are signed with ed25519, ml-dsa-44, ",
+            id="of no use",
         ),
         pytest.param(("rotate", "--wait", "tomorrow"), "is not a duration", id="no duration"),
         pytest.param(
@@ -250,6 +256,19 @@ def test_a_rotation_in_json_has_its_moments_in_seconds(somebody: Operator) -> No
     assert turn["drop_from"] - turn["sign_from"] == 3600
 
 
+def test_a_planned_moment_that_is_replaced_is_told(somebody: Operator) -> None:
+    planned = somebody.crawl("keys", "rotate", "--algorithm", "ed25519", "--format", "json")
+    (turn,) = json.loads(planned.answer)["turns"]
+
+    ended = somebody.crawl("keys", "rotate", "--to", turn["new"], "--wait", "2h")
+    again = somebody.crawl("keys", "rotate", "--to", turn["new"], "--format", "json")
+    (last,) = json.loads(again.answer)["turns"]
+
+    assert f"  {turn['new']}  was to sign from " in ended.answer
+    assert turn["instead_of"] is None
+    assert turn["sign_from"] > last["instead_of"]
+
+
 def test_a_rotation_in_a_hurry_says_what_it_costs(somebody: Operator) -> None:
     ended = somebody.crawl("keys", "rotate", "--wait", "0s", "--keep", "0s")
 
@@ -342,6 +361,19 @@ def test_a_file_that_others_may_have_read_is_noted(somebody: Operator, tmp_path:
     assert ended.said == f"crawl: note: {file}: others may have read it (mode 644)\n"
 
 
+def test_that_others_may_have_read_what_is_no_key_is_not_noted(
+    somebody: Operator, tmp_path: Path
+) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(somebody.crawl("keys", "export").answer)
+    file.chmod(0o644)
+
+    ended = somebody.crawl("keys", "import", str(file))
+
+    assert ended.said.startswith(f"crawl: error: {file}: a JWK Set, which is a set of public keys")
+    assert "crawl: hint: one private JWK is wanted" in ended.said
+
+
 SEED: Final = bytes(range(100, 132))
 OURS: Final = PrivateKey(algorithms.ML_DSA_44, SEED)
 
@@ -353,7 +385,21 @@ OURS: Final = PrivateKey(algorithms.ML_DSA_44, SEED)
             json.dumps(PRINTED.jwk()).encode(), "everybody has this key", id="printed in an RFC"
         ),
         pytest.param(b"", "not a JWK", id="nothing"),
-        pytest.param(json.dumps({"keys": [OURS.jwk()]}).encode(), "'kty'", id="a set"),
+        pytest.param(
+            json.dumps({"keys": [OURS.public_key.jwk()]}).encode(),
+            "a JWK Set, which is a set of public keys",
+            id="a set",
+        ),
+        pytest.param(
+            json.dumps({**OURS.jwk(), "nbf": 10**30}).encode(),
+            "no calendar has the moment from which it is valid",
+            id="a start beyond time",
+        ),
+        pytest.param(
+            json.dumps({**OURS.jwk(), "exp": -(10**15)}).encode(),
+            "no calendar has the moment at which it ends",
+            id="an end before time",
+        ),
         pytest.param(json.dumps(OURS.jwk()).encode()[:-4], "not a JWK", id="torn"),
         pytest.param(
             json.dumps({**OURS.jwk(), "priv": str(OURS.jwk()["priv"])[:-3]}).encode(),

@@ -129,8 +129,9 @@ def test_a_second_rotation_waits_for_the_first(tmp_path: Path, old: str) -> None
 def test_the_key_that_waits_can_be_hurried(tmp_path: Path, old: str) -> None:
     turn = rotate(tmp_path)
 
-    rotate(tmp_path, turn.new.keyid, wait=0, keep=0, now=NOW + 60)
+    hurried = rotate(tmp_path, turn.new.keyid, wait=0, keep=0, now=NOW + 60)
 
+    assert (turn.instead, hurried.instead) == (None, turn.since)
     assert turn.new.keyid in signing(tmp_path, NOW + 60)
     assert named(tmp_path, Standing.RETIRED, NOW + 60) == {old}
 
@@ -235,6 +236,16 @@ def test_a_key_that_cannot_sign_then_takes_no_place(tmp_path: Path, old: str) ->
             rotate(tmp_path, keyid)
     with pytest.raises(KeyUnknown):
         rotate(tmp_path, "none")
+
+
+def test_a_key_that_is_valid_from_a_moment_beyond_all_time_takes_no_place(
+    tmp_path: Path, old: str
+) -> None:
+    key = keyfiles.made(algorithms.ED25519, not_before=10**30)
+    keyfiles.keep(tmp_path, key)
+
+    with pytest.raises(KeyRefused, match="no calendar has the moment"):
+        rotate(tmp_path, key.keyid)
 
 
 def test_two_keys_do_not_take_one_place(tmp_path: Path, old: str) -> None:

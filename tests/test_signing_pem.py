@@ -223,7 +223,11 @@ def test_a_key_with_its_public_key_beside_it_is_read(
     inner = b"\x02\x01\x01" + named + tlv(0x04, choice)
     whole = armoured(tlv(0x30, inner + tlv(0x81, b"\0" + key.public)))  # RFC 8410, section 7
 
+    other = tlv(0x81, b"\0" + PrivateKey(algorithm, SEED[::-1]).public)
+
     assert pem.read_private(whole) == key
+    with pytest.raises(KeyUnreadable, match="does not belong to its secret"):
+        pem.read_private(armoured(tlv(0x30, inner + other)))
 
 
 def test_other_blocks_beside_the_key_are_no_matter() -> None:

@@ -16,7 +16,6 @@ from crawler.problems import UsageProblem
 from crawler.settings import Settings
 from signing import algorithms
 from signing.algorithms import ED25519, Algorithm
-from signing.errors import AlgorithmUnsupported
 
 _BECOMES = {
     Standing.SIGNING: "signs from",
@@ -131,13 +130,14 @@ def show(settings: Settings, begin: str, form: str) -> None:
 
 def asked(settings: Settings, names: Sequence[str]) -> tuple[Algorithm, ...]:
     """The algorithms of `--algorithm`; without one, those of sig1 and sig2."""
-    try:
-        found = [algorithms.by_name(name) for name in names]
-    except AlgorithmUnsupported as error:
-        raise UsageProblem(f"--algorithm: {error}") from error
-    for algorithm in found:
-        if algorithm is not ED25519 and algorithm.kty != "AKP":
-            raise UsageProblem(f"--algorithm: requests are not signed with {algorithm.name} keys")
+    able = {one.name: one for one in algorithms.TABLE if one is ED25519 or one.kty == "AKP"}
+    *others, last = able
+    for name in names:
+        if name not in able:
+            raise UsageProblem(
+                f"--algorithm {name}: requests are signed with {', '.join(others)} or {last} keys"
+            )
+    found = [able[name] for name in names]
     both = (ED25519, algorithms.by_name(settings.signatures.second.algorithm))
     return tuple(dict.fromkeys(found or both))
 

@@ -37,6 +37,7 @@ def rotate(
                 "old": turn.old.keyid if turn.old else None,
                 "sign_from": turn.since,
                 "drop_from": turn.until,
+                "instead_of": turn.instead,
             }
             for turn in turns
         ]
@@ -45,6 +46,8 @@ def rotate(
     for turn in turns:
         since = keystate.shown(turn.since)
         print(f"{turn.new.algorithm.name}\n  {turn.new.keyid}  published now, signs from {since}")
+        if turn.instead is not None:
+            print(f"  {turn.new.keyid}  was to sign from {keystate.shown(turn.instead)} until now")
         if turn.old is not None and turn.until is not None:
             print(f"  {turn.old.keyid}  signs until then, dropped at {keystate.shown(turn.until)}")
     print("A running crawl and a running `crawl serve` go by this; no restart is needed.")

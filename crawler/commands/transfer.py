@@ -78,6 +78,7 @@ def _published(there: Iterable[KeyFile]) -> list[KeyFile]:
 
 def _read(name: str) -> PrivateKey:
     """The key of a file or of stdin. Raises Untransferable, which quotes nothing of it."""
+    others = ""
     try:
         if name == "-":
             data = Secret(sys.stdin.buffer.read(_LARGEST))
@@ -86,16 +87,18 @@ def _read(name: str) -> PrivateKey:
                 mode = os.fstat(file.fileno()).st_mode
                 data = Secret(file.read(_LARGEST))
             if stat.S_ISREG(mode) and mode & _OTHERS:
-                said = f"others may have read it (mode {stat.S_IMODE(mode):03o})"
-                print(f"crawl: note: {name}: {said}", file=sys.stderr)
+                others = f"others may have read it (mode {stat.S_IMODE(mode):03o})"
     except OSError as error:
         raise Untransferable(f"{name}: cannot be read: {error.strerror}") from error
     try:
-        return pem.read_private(data) if data.find(pem.MARK) >= 0 else keys.read_private(data)
+        key = pem.read_private(data) if data.find(pem.MARK) >= 0 else keys.read_private(data)
     except SigningError as error:
         raise Untransferable(
             f"{name}: {error}", "one private JWK is wanted, or one PKCS#8 key as PEM"
         ) from None
+    if others:
+        print(f"crawl: note: {name}: {others}", file=sys.stderr)
+    return key
 
 
 def _write(data: bytes, name: str, mode: int) -> None:

@@ -119,6 +119,12 @@ def _check_new(there: Iterable[KeyFile], key: PrivateKey) -> None:
         )
     if key.algorithm is not ED25519 and key.algorithm.kty != "AKP":
         raise KeyRefused(f"requests are not signed with {key.algorithm.name} keys")
+    for moment, word in (
+        (key.public_key.not_before, "from which it is valid"),
+        (key.public_key.expires, "at which it ends"),
+    ):
+        if moment is not None and not keystate.has_date(moment):
+            raise KeyRefused(f"{key.keyid}: no calendar has the moment {word}")
     for file in there:
         if file.keyid == key.keyid:
             raise KeyRefused(f"{file.path}: this key is there already")

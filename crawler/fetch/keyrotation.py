@@ -20,13 +20,15 @@ from signing.algorithms import Algorithm
 class Turn(Struct, frozen=True, kw_only=True):
     """A new key takes an old one's place: it signs from `since`, the old one is gone at `until`.
 
-    Both are seconds since 1970. Without a key before it, it signs at once.
+    Both are seconds since 1970, and so is `instead`, from which it was to sign before this. Without
+    a key before it, it signs at once.
     """
 
     new: KeyFile
     since: float
     old: KeyFile | None = None
     until: float | None = None
+    instead: float | None = None
 
 
 class _Plan(Struct, frozen=True, kw_only=True):
@@ -81,6 +83,7 @@ def rotate(
                 since=plan.since,
                 old=after[old] if old else None,
                 until=plan.until if old else None,
+                instead=_planned(plan.new),
             )
             for keyid, old, plan in turns
         )
@@ -109,6 +112,10 @@ def _plan(
         opens = new.key.public_key.not_before if new.key is not None else None
         since = max(since, opens or since)
     until = since + int(keep)
+    if not keystate.has_date(until):
+        raise KeyRefused(
+            "no calendar has the moment from which the new key would sign, or the old be dropped"
+        )
     end = old.key.public_key.expires if old is not None and old.key is not None else None
     if old is not None and end is not None:
         if end < since:
@@ -118,6 +125,12 @@ def _plan(
             )
         until = min(until, end)
     return _Plan(new=new, old=old, since=since, until=until)
+
+
+def _planned(file: KeyFile | None) -> float | None:
+    """From when on a key is to sign by an earlier rotation."""
+    change = None if file is None else file.change
+    return change.at if change is not None and change.standing is Standing.SIGNING else None
 
 
 def _check_successor(file: KeyFile, since: float) -> None:

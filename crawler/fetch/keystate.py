@@ -114,6 +114,18 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(int(seconds), UTC)
 
 
+def has_date(seconds: float) -> bool:
+    """Whether a calendar has the moment, in seconds since 1970, so that it can stand in the file.
+
+    Numbers of JWKs may be of any size.
+    """
+    try:
+        moment(seconds)
+    except (ValueError, OverflowError, OSError):
+        return False
+    return True
+
+
 def shown(seconds: float) -> str:
     """Seconds since 1970 as people read them; the bare number where no calendar has it."""
     try:
