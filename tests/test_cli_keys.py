@@ -167,13 +167,32 @@ def test_the_list_names_problems_and_shows_no_secret(somebody: Operator) -> None
     ended = somebody.crawl("keys", "list")
 
     assert (ended.code, ended.said) == (0, "")
-    head, first, second = ended.answer.splitlines()
-    assert head.split() == ["keyid", "algorithm", "standing", "next", "file"]
+    head, first, second, empty, where = ended.answer.splitlines()
+    assert head.split() == ["keyid", "algorithm", "standing", "next"]
     assert somebody.key("ed25519").keyid in first
     assert "others may use it (mode 644)" in second
+    assert (empty, where) == ("", f"The files are {somebody.keys}/ALGORITHM-KEYID.jwk")
     for algorithm in ("ed25519", "ml-dsa-44"):
         for spelling in spellings(somebody.key(algorithm).secret):
             assert spelling not in ended.answer
+
+
+def test_the_list_says_all_that_becomes_of_a_key_in_few_columns(somebody: Operator) -> None:
+    key = somebody.key("ed25519")
+    (path,) = somebody.keys.glob("ed25519-*.jwk")
+    path.rename(path.with_name("ed25519-mine.jwk"))
+    somebody.crawl("keys", "rotate")
+
+    lines = somebody.crawl("keys", "list").answer.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(key.keyid))
+
+    assert "is published only from " in lines[at]
+    assert lines[at + 1].strip().startswith("is dropped at ")
+    assert lines[at + 2].strip() == "its file is ed25519-mine.jwk"
+    assert max(map(len, lines[:-1])) <= 120
+    assert {row["file"] for row in rows(somebody).values()} == set(
+        map(str, somebody.keys.glob("*.jwk"))
+    )
 
 
 def test_all_that_is_public_about_a_key_is_shown(somebody: Operator) -> None:

@@ -94,6 +94,33 @@ def test_a_new_key_waits_where_another_is_to_sign(tmp_path: Path) -> None:
     assert added.keyid != turn.new.keyid
 
 
+def test_what_a_killed_command_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
+    add(tmp_path, "ed25519")
+    left = {f"ed25519-{'x' * 43}.new", f"ml-dsa-44-{'_' * 43}.new", "state.new"}
+    kept = {"mine.new", f"rsa-{'x' * 43}.new", "ed25519-short.new"}
+    for name in left | kept:
+        (tmp_path / name).write_bytes(b"secret")
+    link = tmp_path / f"ed25519-{'y' * 43}.new"
+    link.symlink_to("mine.new")
+
+    add(tmp_path, "ml-dsa-44")
+
+    there = {path.name for path in tmp_path.glob("*.new")}
+    assert there == {*kept, link.name}
+
+
+def test_what_cannot_be_taken_away_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(tmp_path, "ed25519")
+    (tmp_path / "state.new").write_bytes(b"")
+
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(KeysUnusable, match="what a killed command left cannot be removed"):
+        add(tmp_path, "ml-dsa-44")
+
+
 def test_a_state_file_that_cannot_be_written_makes_no_key(tmp_path: Path) -> None:
     (old,) = add(tmp_path, "ed25519")
     (tmp_path / "state.new").mkdir()

@@ -412,6 +412,27 @@ def test_a_retired_key_does_not_come_back_when_state_toml_goes(folder: Path) -> 
     assert first_at(ring, NOW + 1) == turn.new.keyid
 
 
+def test_a_key_that_is_only_published_does_not_sign_while_state_toml_is_away(
+    folder: Path,
+) -> None:
+    ring = Keys(folder)
+    old = first_at(ring, NOW)
+    keychange.add(folder, [keyfiles.made(algorithms.ED25519)], NOW)
+    assert first_at(ring, NOW) == old
+    text = (folder / "state.toml").read_text()
+    (folder / "state.toml").rename(folder / "state.toml~")
+
+    away = ring.current(NOW + 1)
+    looked_again = ring.current(NOW + 5)
+    (folder / "state.toml").write_text(text)
+    back = ring.current(NOW + 6)
+
+    for held in (away, looked_again):
+        assert held.keyring.first.keyid == old
+        assert str(held.unusable) == f"{folder}/state.toml: is gone; what it said goes on"
+    assert (back.keyring.first.keyid, back.unusable) == (old, None)
+
+
 def test_a_new_key_that_cannot_sign_when_its_moment_comes_leaves_it_to_the_old(
     folder: Path,
 ) -> None:

@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -85,15 +86,17 @@ def show_all(settings: Settings, form: str) -> None:
     if form == "json":
         print(msgspec.json.encode({"keys": rows}).decode())
         return
-    ahead = [str(row.next or "") for row in rows]
-    width = max(map(len, ("next", *ahead)))
-    print(f"{'keyid':<43}  {'algorithm':<10}  {'standing':<9}  {'next':<{width}}  file")
-    for row, coming in zip(rows, ahead, strict=True):
-        problem = f"  {row.problem}" if row.problem else ""
-        print(
-            f"{row.keyid:<43}  {row.algorithm:<10}  {row.standing:<9}  {coming:<{width}}  "
-            f"{row.file}{problem}"
-        )
+    print(f"{'keyid':<43}  {'algorithm':<10}  {'standing':<9}  next")
+    for row in rows:
+        named = f"{row.algorithm}-{row.keyid}.jwk"
+        file = Path(row.file).name
+        about = [*_ahead(row), "" if file == named else f"its file is {file}", row.problem]
+        first, *more = [text for text in about if text] or [""]
+        print(f"{row.keyid:<43}  {row.algorithm:<10}  {row.standing:<9}  {first}".rstrip())
+        for text in more:
+            print(f"{'':<66}  {text}")
+    where = os.fsencode(settings.keys_directory).decode("utf-8", "replace")
+    print(f"\nThe files are {where}/ALGORITHM-KEYID.jwk")
 
 
 def show(settings: Settings, begin: str, form: str) -> None:
@@ -186,6 +189,14 @@ Next: publish (a running `crawl serve` does already), then
   crawl keys rotate{to}
 has it sign in a day, when sites know the new key set, and drops the old one a day later."""
         )
+
+
+def _ahead(row: Row) -> Iterator[str]:
+    """What becomes of a key: the next thing, and its end where that is another."""
+    if row.next is not None:
+        yield str(row.next)
+        if row.next.standing is not Standing.RETIRED and row.ends is not None:
+            yield str(Next(at=row.ends, standing=Standing.RETIRED))
 
 
 def _row(file: KeyFile) -> Row:

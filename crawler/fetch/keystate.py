@@ -14,6 +14,7 @@ always said. It holds no secret.
 
 import fcntl
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from crawler.problems import Problem
+from signing import algorithms
 
 NAME: Final = "state.toml"
 
@@ -44,6 +46,10 @@ _TABLES: Final = {
     "sign_from": "  # signs from then on, in the place of the one before",
     "drop_from": "  # neither signs nor is published from then on",
 }
+# as `write` and `keyfiles.keep` name what is not whole yet
+_UNFINISHED: Final = re.compile(
+    rf"state\.new|(?:{'|'.join(one.name for one in algorithms.TABLE)})-[A-Za-z0-9_-]{{43}}\.new"
+)
 _Moment = Annotated[datetime, Meta(tz=True)]
 
 
@@ -196,17 +202,35 @@ def written(state: State, names: Mapping[str, str]) -> str:
 
 @contextmanager
 def changing(directory: Path) -> Iterator[None]:
-    """Keep other commands from changing the folder while the block runs. Raises KeysUnusable."""
+    """Keep other commands from changing the folder while the block runs. Raises KeysUnusable.
+
+    What a killed command has left unfinished is taken away first: there may be a secret in it.
+    """
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise KeysUnusable(directory, f"the folder cannot be read: {error.strerror}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)  # of two, the later one begins with what is then
+        _tidy(directory)
         yield
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _tidy(directory: Path) -> None:
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if _UNFINISHED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    Path(entry.path).unlink()
+    except OSError as error:
+        raise KeysUnusable(
+            directory,
+            f"what a killed command left cannot be removed: {error.strerror}",
+            "make the folder writable",
+        ) from error
 
 
 def _without(keyids: tuple[str, ...], keyid: str) -> tuple[str, ...]:

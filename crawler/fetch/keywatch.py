@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.fetch import keyfiles, keystate
 from crawler.fetch.keyfolder import Folder, KeyFile
@@ -71,6 +72,9 @@ class KeyWatch:
         """Read the folder; where that fails, at least who is retired, and keep what was read."""
         try:
             folder = keyfiles.read(self.directory)
+            gone = folder.state is None and self._folder is not None and self._folder.state
+            if gone:  # an editor may have renamed it; without it the newest keys would sign
+                folder = replace(folder, state=gone)
             stated = folder.state
             folder.at(self.latest, self._ends if stated is None else stated.ends())
         except KeysUnusable as error:
@@ -81,7 +85,12 @@ class KeyWatch:
                 if (stated := keystate.read(self.directory)) is not None:
                     self._ends = stated.ends()
             return
-        self._folder, self._problem = folder, None
+        self._folder = folder
+        self._problem = (
+            KeysUnusable(self._state, "is gone; what it said goes on", "bring it back, or restart")
+            if gone
+            else None
+        )
         if stated is not None:
             self._ends = stated.ends()
 
