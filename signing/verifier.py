@@ -40,6 +40,7 @@ __all__ = [
     "ReplayKey",
     "Seen",
     "Verification",
+    "overall",
     "verify",
 ]
 
@@ -83,14 +84,16 @@ def verify(
     case = _Case(message, content, lookup, seen, policy, now)
     judged = tuple([_judge(case, label, tag, claim) for label, tag, claim in found.ours])
     return Verification(
-        outcome=_overall([judgement.outcome for judgement in judged]),
+        outcome=overall(judged),
         labels=judged,
         reason=None if judged else Reason.NO_SIGNATURE,
         passed_over=tuple(found.passed_over),
     )
 
 
-def _overall(outcomes: list[Outcome]) -> Outcome:
+def overall(labels: tuple[Judgement, ...]) -> Outcome:
+    """What a message is by its labels: one good signature is enough."""
+    outcomes = [one.outcome for one in labels]
     if Outcome.VERIFIED in outcomes:
         return Outcome.VERIFIED
     return Outcome.INVALID if Outcome.INVALID in outcomes else Outcome.UNVERIFIED

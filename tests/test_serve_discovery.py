@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import keyhouse
 import pytest
@@ -15,6 +16,7 @@ from crawler.serve import discovery, naming, shelf
 from crawler.serve.allowance import SLOTS, Share
 from crawler.serve.discovery import Directories
 from crawler.serve.reader import NoKeySet, Read, Reader
+from crawler.serve.replay import Memory, Shared
 from signing import algorithms, directory, keys
 from signing.directory import KeySet
 from signing.keys import PublicKey
@@ -414,6 +416,88 @@ async def test_a_request_that_is_judged_twice_is_remembered_once(at_hand: str) -
     assert reasons(first) == [None, None]
     assert reasons(second) == [Reason.REPLAYED, Reason.REPLAYED]
     assert len(asked) == 4
+
+
+def verified(found: Verification) -> bool:
+    return found.outcome is Outcome.VERIFIED
+
+
+@pytest.mark.parametrize("warm", [True, False], ids=["sig1 at hand", "nothing at hand"])
+async def test_nobody_waits_for_a_set_that_nothing_depends_on(warm: bool) -> None:
+    go = asyncio.Event()
+    well = keyhouse.published(BOTH)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == SECOND_KEYS_PATH:
+            await go.wait()
+        return await well(request)
+
+    seen = Memory(now=lambda: float(NOW))
+    async with keyhouse.opened(answer) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url())
+        fields = dict(message.fields)
+        alone = replace(
+            message,
+            fields=tuple(
+                (name, value.partition(", ")[2] if name.startswith("Signature") else value)
+                for name, value in fields.items()
+            ),
+        )
+        if warm:
+            await directories.ask(house.url())
+        judged = [
+            await discovery.verify(one, directories, Policy(), NOW + 1, seen, enough=verified)
+            for one in (message, message)
+        ]
+        go.set()
+        await asyncio.gather(*directories._rests)
+        judged.append(await discovery.verify(alone, directories, Policy(), NOW + 1, seen))
+
+    away = Reason.DIRECTORY_UNAVAILABLE
+    assert list(map(reasons, judged)) == [[None, away], [Reason.REPLAYED, away], [Reason.REPLAYED]]
+    assert len(house.asked) == 2
+
+
+async def test_where_too_much_is_still_to_be_done_requests_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(discovery, "RESTS", 0)
+    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url())
+        await directories.ask(house.url())
+        found = await discovery.verify(message, directories, Policy(), NOW + 1, enough=verified)
+
+    assert reasons(found) == [None, None]
+
+
+async def test_sets_that_come_one_after_the_other_are_all_judged() -> None:
+    async with keyhouse.opened(keyhouse.published(BOTH)) as house, looking() as directories:
+        message = keyhouse.signed(RING, house.url())
+        found = await discovery.verify(message, directories, Policy(), NOW + 1, enough=verified)
+
+    assert reasons(found) == [None, None]
+
+
+async def test_a_memory_that_several_share_says_which_of_the_labels_came_again(
+    tmp_path: Path,
+) -> None:
+    seen = Shared(tmp_path / "replay.db", now=lambda: float(NOW))
+    directories = Directories(Reader(), pinned={"https://bot.example": KeySet(BOTH)})
+    message = keyhouse.signed(RING, "https://bot.example")
+    half = keyhouse.signed(RING, "https://bot.example", labels=Labels.FIRST)
+    found = [
+        await discovery.verify(one, directories, Policy(), NOW + 1, seen)
+        for one in (half, message, message)
+    ]
+    await directories.close()
+    seen.close()
+
+    assert list(map(reasons, found)) == [
+        [None],
+        [Reason.REPLAYED, None],
+        [Reason.REPLAYED, Reason.REPLAYED],
+    ]
+    assert [one.outcome for one in found] == ["verified", "verified", "invalid"]
 
 
 async def test_a_home_whose_keys_are_pinned_is_not_asked() -> None:

@@ -254,6 +254,36 @@ async def test_an_agent_whose_keys_the_site_does_not_have_is_looked_up() -> None
     assert (found.agent, found.algorithms) == (house.url(), ("ed25519", "ml-dsa-44"))
 
 
+@pytest.mark.parametrize(
+    ("require", "algorithms"),
+    [((), ("ed25519",)), (("ed25519", "ml-dsa-44"), ("ed25519", "ml-dsa-44"))],
+    ids=["any", "both"],
+)
+async def test_a_request_waits_for_the_keys_that_the_policy_requires_alone(
+    require: tuple[str, ...], algorithms: tuple[str, ...]
+) -> None:
+    go = asyncio.Event()
+    well = keyhouse.published(PINNED[HOME].keys)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "pq" in request.path:
+            await go.wait()
+        return await well(request)
+
+    stated = site(pinned={}, reach=keyhouse.reach(), site=Site(), admit=Admit(require=require))
+    async with keyhouse.opened(answer) as house, gate.opened(stated) as at_work:
+        await at_work.directories.ask(house.url())
+        message = keyhouse.signed(RING, house.url(), created=int(time.time()) - 3)
+        asked = asyncio.create_task(at_work.judge(message))
+        await house.reached(2)  # a set that nothing depends on is read all the same
+        if require:
+            go.set()
+        found = await asked
+        go.set()
+
+    assert (found.status, found.algorithms) == (200, algorithms)
+
+
 async def test_a_key_set_that_cannot_be_read_is_said() -> None:
     with capture_logs() as told:
         async with gate.opened(site(pinned={})) as at_work:

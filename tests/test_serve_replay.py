@@ -1,14 +1,18 @@
 """A signature is good once, in one process and among several."""
 
+import asyncio
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from crawler.serve import replay
 from crawler.serve.replay import Memory, ReplayUnavailable, Shared
@@ -156,6 +160,100 @@ def test_a_memory_that_fails_says_so_and_lets_nothing_through(tmp_path: Path) ->
 
     with pytest.raises(ReplayUnavailable, match="no such table"):
         seen(key(), NOW + 60)
+
+
+async def test_a_request_is_first_or_a_replay_as_a_whole(tmp_path: Path) -> None:
+    """Of gates that are asked about it at once, one lets it in: not each for one label."""
+    gates = [Shared(tmp_path / "replay.db", now=Clock()) for _ in range(3)]
+    for number in range(50):
+        one, two = (key(f"{number}-{label}") for label in ("sig1", "sig2"))
+        orders = ([(one, NOW + 60), (two, NOW + 60)], [(two, NOW + 60), (one, NOW + 60)])
+        answers = await asyncio.gather(*(gate.met(order) for gate in gates for order in orders))
+
+        assert sorted(answers) == [[False, False]] + [[True, True]] * 5
+    for gate in gates:
+        gate.close()
+
+
+async def test_while_it_is_locked_others_go_on_and_nobody_is_let_in(tmp_path: Path) -> None:
+    seen = Shared(tmp_path / "replay.db", now=Clock(), patience=0.2)
+    other = sqlite3.connect(tmp_path / "replay.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    asked = [asyncio.create_task(seen.met([(key(str(one)), NOW + 60)])) for one in range(20)]
+    await asyncio.sleep(0)
+    at_once = time.monotonic() - began
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    took = time.monotonic() - began
+    other.execute("ROLLBACK")
+    other.close()
+    after = await seen.met([(key("0"), NOW + 60)])
+    seen.close()
+
+    assert {type(one) for one in answers} == {ReplayUnavailable}
+    assert at_once < 0.1
+    assert took < 1
+    assert after == [False]
+
+
+async def test_no_more_wait_than_there_is_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "_QUEUE", 2)
+    seen = Shared(tmp_path / "replay.db", now=Clock())
+    answers = await asyncio.gather(
+        *(seen.met([(key(str(one)), NOW + 60)]) for one in range(3)), return_exceptions=True
+    )
+    seen.close()
+
+    assert answers[:2] == [[False], [False]]
+    assert "2 requests wait" in str(answers[2])
+
+
+async def test_a_disk_that_hangs_keeps_nobody(tmp_path: Path) -> None:
+    go = threading.Event()
+
+    def clock() -> float:
+        go.wait()
+        return float(NOW)
+
+    go.set()
+    seen = Shared(tmp_path / "replay.db", now=clock, patience=0.05)
+    go.clear()
+    with pytest.raises(ReplayUnavailable, match=r"no answer within 0\.05 s"):
+        await seen.met([(key(), NOW + 60)])
+    go.set()
+    seen.close()
+
+
+def test_a_file_that_was_taken_away_is_made_anew_and_shared_again(tmp_path: Path) -> None:
+    path = tmp_path / "replay.db"
+    first, second = (Shared(path, now=Clock()) for _ in range(2))
+    first(key(), NOW + 60)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with capture_logs() as told:
+        answers = [first(key(), NOW + 60), second(key(), NOW + 60), first(key(), NOW + 60)]
+    first.close()
+    second.close()
+
+    assert answers == [False, True, True]
+    assert len(told) == 2
+    assert "taken away" in told[0]["event"]
+
+
+def test_what_has_expired_leaves_a_thousand_at_a_time(tmp_path: Path) -> None:
+    clock = Clock()
+    seen = Shared(tmp_path / "replay.db", now=clock)
+    seen.meet([(key(str(one)), NOW + 60) for one in range(2500)], time.monotonic() + 60)
+    left = []
+    for one in range(4):
+        clock.now += 61
+        seen(key("late"), NOW + 3600 + one)
+        left.append(len(seen))
+    seen.close()
+
+    assert left == [1501, 501, 1, 1]
 
 
 def test_a_key_is_kept_as_sixteen_bytes() -> None:

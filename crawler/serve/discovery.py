@@ -8,7 +8,9 @@ waits for the same set waits for one and the same fetch.
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +18,7 @@ from urllib.parse import urlsplit
 from crawler.serve import naming
 from crawler.serve.allowance import Allowance, Share
 from crawler.serve.reader import SECONDS, NoKeySet, Reader
+from crawler.serve.replay import ReplayUnavailable, Shared
 from crawler.serve.shelf import Shelf
 from signing import verifier
 from signing.directory import KeySet
@@ -27,6 +30,8 @@ IN_FLIGHT: Final = 8
 FOR_KNOWN: Final = 2  # of them, where there are agents that we know: strangers' homes may be slow
 WAITING: Final = 64  # fetches, beside those; more are refused at once
 PER_REQUEST: Final = 4  # sets that one request may cause to be read
+RESTS: Final = 256  # requests that have their answer while a set is still being read for them
+_GRACE: Final = 0.25  # seconds that a request waits for what it could do without
 _CROWDED: Final = 1.0  # seconds that a refusal of our own is believed
 
 
@@ -62,13 +67,15 @@ class Directories:
         self._slots = asyncio.Semaphore(IN_FLIGHT - reserved)
         self._slots_for_known = asyncio.Semaphore(reserved)
         self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._rests: set[asyncio.Task[None]] = set()
         self._strange: set[str] = set()  # origins that are being asked for some URL of theirs
 
     async def close(self) -> None:
         """End what is under way."""
-        for task in list(self._under_way.values()):
+        tasks = [*self._rests, *self._under_way.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._reader.close()
 
     def known(self, agent: str, keyid: str) -> PublicKey | Reason | None:
@@ -92,6 +99,17 @@ class Directories:
         await asyncio.wait({task}, timeout=self._patience)
         if task.done() and not task.cancelled():
             task.result()
+
+    @property
+    def has_room_for_rests(self) -> bool:
+        """Whether one more may be finished later."""
+        return len(self._rests) < RESTS
+
+    def finish(self, rest: Coroutine[None, None, None]) -> None:
+        """Do the rest of what a request is owed, though it has its answer."""
+        task = asyncio.create_task(rest)
+        self._rests.add(task)
+        task.add_done_callback(self._rests.discard)
 
     def _begun(self, url: str, origin: str) -> asyncio.Task[None] | None:
         """The fetch of a set, None where there is no room for it."""
@@ -140,47 +158,121 @@ async def verify(
     directories: Directories,
     policy: Policy,
     now: float,
-    seen: Seen | None = None,
+    seen: Seen | Shared | None = None,
     content: bytes | None = b"",
+    enough: Callable[[Verification], bool] | None = None,
 ) -> Verification:
     """Judge a request as `signing.verifier.verify` does, by the keys that it names itself.
 
-    Raises only what `seen` raises.
+    `enough` says that nobody has to wait for the sets that are still to be read: their labels are
+    DIRECTORY_UNAVAILABLE then, and remembered where they turn out to be good. The signatures of a
+    request are remembered together, when all of it was judged. Raises only what `seen` raises.
     """
-    wanted: dict[str, str] = {}  # a Signature-Agent value for each set that has to be read
+    case = _Case(message, directories, policy, now, content)
+    found = case.judged()
+    if case.wanted:
+        reading = {
+            asyncio.create_task(directories.ask(agent))
+            for agent in list(case.wanted.values())[:PER_REQUEST]
+        }
+        later = enough if directories.has_room_for_rests else None
+        found, reading = await _waited(case, found, reading, later)
+        if reading:
+            directories.finish(_rest(case, reading, seen))
+    if seen is None or not case.good:
+        return found
+    again = await _met(seen, list(case.good))
+    return found if not any(again) else _replayed(found, again)
 
-    def at_hand(agent: str, keyid: str) -> PublicKey | Reason:
-        found = directories.known(agent, keyid)
+
+async def _waited(
+    case: "_Case",
+    found: Verification,
+    reading: set[asyncio.Task[None]],
+    enough: Callable[[Verification], bool] | None,
+) -> tuple[Verification, set[asyncio.Task[None]]]:
+    """What is known when there is enough, and what is still being read then."""
+    if enough is None:
+        await asyncio.gather(*reading)
+        return case.judged(), set()
+    if enough(found):
+        return found, reading
+    while reading:
+        done, reading = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+        for one in done:
+            one.result()
+        found = case.judged()
+        if reading and enough(found):
+            # Sets of one home come together; who knows none of them yet does not wait for long.
+            await asyncio.wait(reading, timeout=_GRACE)
+            return case.judged(), {one for one in reading if not one.done()}
+    return found, reading
+
+
+async def _rest(
+    case: "_Case", reading: set[asyncio.Task[None]], seen: Seen | Shared | None
+) -> None:
+    """Remember the labels whose sets came late: else a captured one would be good on its own."""
+    before = set(case.good)
+    await asyncio.gather(*reading)
+    case.judged()
+    late = [one for one in case.good if one not in before]
+    if seen is not None and late:
+        with suppress(ReplayUnavailable):  # whoever comes next hears of it
+            await _met(seen, late)
+
+
+async def _met(seen: Seen | Shared, good: list[tuple[ReplayKey, int]]) -> list[bool]:
+    if isinstance(seen, Shared):
+        return await seen.met(good)
+    return [seen(key, until) for key, until in good]
+
+
+def _replayed(found: Verification, again: list[bool]) -> Verification:
+    """With the good labels that were seen before as what they are."""
+    answers = iter(again)
+    labels = tuple(
+        replace(one, reason=Reason.REPLAYED) if one.reason is None and next(answers) else one
+        for one in found.labels
+    )
+    return replace(found, outcome=verifier.overall(labels), labels=labels)
+
+
+class _Case:
+    """A request that may be judged more than once, as sets come in."""
+
+    __slots__ = ("_content", "_directories", "_message", "_now", "_policy", "good", "wanted")
+
+    def __init__(
+        self,
+        message: Message,
+        directories: Directories,
+        policy: Policy,
+        now: float,
+        content: bytes | None,
+    ) -> None:
+        self._message = message
+        self._directories = directories
+        self._policy = policy
+        self._now = now
+        self._content = content
+        self.good: list[tuple[ReplayKey, int]] = []  # of each good label, in their order
+        self.wanted: dict[str, str] = {}  # a Signature-Agent value for each set to be read
+
+    def judged(self) -> Verification:
+        """What is known by the sets that are at hand."""
+        self.good.clear()
+        return verifier.verify(
+            self._message, self._at_hand, self._policy, self._now, self._note, self._content
+        )
+
+    def _at_hand(self, agent: str, keyid: str) -> PublicKey | Reason:
+        found = self._directories.known(agent, keyid)
         if found is None:
-            wanted.setdefault(naming.location(agent), agent)
+            self.wanted.setdefault(naming.location(agent), agent)
             return Reason.DIRECTORY_UNAVAILABLE
         return found
 
-    remembered = None if seen is None else _Remembered(seen)
-    verification = verifier.verify(message, at_hand, policy, now, remembered, content)
-    if not wanted:
-        return verification
-    await asyncio.gather(*map(directories.ask, list(wanted.values())[:PER_REQUEST]))
-    again = None if remembered is None else remembered.again
-    return verifier.verify(message, at_hand, policy, now, again, content)
-
-
-class _Remembered:
-    """Asks the replay memory once for each signature, though the request is judged twice."""
-
-    def __init__(self, seen: Seen) -> None:
-        self._seen = seen
-        self._given: list[tuple[ReplayKey, bool]] = []
-
-    def __call__(self, key: ReplayKey, until: int) -> bool:
-        answer = self._seen(key, until)
-        self._given.append((key, answer))
-        return answer
-
-    def again(self, key: ReplayKey, until: int) -> bool:
-        """The answer that was given before, in the same order, or a first one."""
-        for at, (given, answer) in enumerate(self._given):
-            if given == key:
-                del self._given[at]
-                return answer
-        return self._seen(key, until)
+    def _note(self, key: ReplayKey, until: int) -> bool:
+        self.good.append((key, until))
+        return False

@@ -70,7 +70,13 @@ class Gate:
             return self._refused(Refusal.FOREIGN_HOST, 403)
         try:
             verification = await discovery.verify(
-                message, self.directories, self.policy.judged_by, self._now(), self._seen, content
+                message,
+                self.directories,
+                self.policy.judged_by,
+                self._now(),
+                self._seen,
+                content,
+                self._is_enough,
             )
         except ReplayUnavailable as error:
             diagnostics.logger().error(str(error), hint=error.hint)
@@ -101,6 +107,11 @@ class Gate:
         except SigningError:
             return self._refused(Refusal.UNREADABLE_REQUEST, 400)
         return await self.judge(message, content, served)
+
+    def _is_enough(self, verification: Verification) -> bool:
+        """Whether no key set that is still to be read could let a request in that is not in yet."""
+        decided = ruling.decide(verification, self.policy)
+        return decided.outcome is Outcome.VERIFIED and decided.admitted
 
     def _is_ours(self, message: Message, served: str | None) -> bool:
         hosts = self.policy.site.hosts
