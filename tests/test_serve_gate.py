@@ -207,6 +207,61 @@ async def test_a_body_is_looked_at_where_a_signature_speaks_of_it() -> None:
     assert (other.status, same.status) == (403, 200)
 
 
+async def sent(client: TestClient[web.Request, web.Application], head: str) -> str:
+    """The answer to a head that no client library would send."""
+    assert client.port is not None
+    reader, writer = await asyncio.open_connection(client.host, client.port)
+    writer.write(f"{head}\r\nConnection: close\r\n\r\n".encode("latin-1"))
+    answer = (await reader.read()).decode()
+    writer.close()
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("line", "host", "status"),
+    [
+        ("GET http://b.example/page?q=1 HTTP/1.1", "a.example", 403),
+        ("GET http://A.example:8080/page?q=1 HTTP/1.1", "a.example", 200),
+        ("GET /page?q=1 HTTP/1.1", "A.example:80", 200),
+    ],
+)
+async def test_a_signature_counts_for_the_site_that_the_requests_own_line_names(
+    line: str, host: str, status: int
+) -> None:
+    message = request("a.example")
+    signed = [f"{name}: {value}" for name, value in message.fields if name != "Host"]
+    async with guarded(site()) as client:
+        answer = await sent(client, "\r\n".join([line, f"Host: {host}", *signed]))
+
+    assert answer.startswith(f"HTTP/1.1 {status} ")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET / HTTP/1.0",
+        "GET http://b.example/ HTTP/1.1\r\nHost: a.example",
+        "GET / HTTP/1.1\r\nHost: u@a.example",
+        "GET / HTTP/1.1\r\nHost: ",
+        "GET / HTTP/1.1\r\nHost: a b\r\nUser-Agent: \xff",
+    ],
+)
+async def test_an_unsigned_request_is_refused_for_no_signature(head: str) -> None:
+    async with guarded(site(site=Site(scheme="http", hosts=("shop.example",)))) as client:
+        answer = await sent(client, head)
+
+    assert answer.endswith("unverified None no-signature")
+
+
+async def test_a_message_without_signatures_is_nobodys() -> None:
+    directories = Directories(Reader())
+    bare = Message(method="GET", scheme="http", authority="shop.example", target="/")
+    found = await Gate(site(), directories).judge(bare)
+    await directories.close()
+
+    assert (found.status, found.reason) == (200, "no-signature")
+
+
 async def test_a_memory_that_fails_lets_nobody_in() -> None:
     def seen(_key: ReplayKey, _until: int) -> bool:
         raise ReplayUnavailable("disk full")
@@ -377,6 +432,58 @@ async def test_a_question_that_is_none_is_not_answered_with_yes(
     assert found == status
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "status"),
+    [
+        ("shop.example", "shop.example", 200),
+        ("Shop.example:80", "SHOP.example", 200),
+        ("[::1]:8080", "[::1]", 200),
+        ("shop.example.", "shop.example", 200),
+        ("shop.example", "other.example", 403),
+        ("shop.example", "", 403),
+    ],
+)
+async def test_a_signature_counts_for_the_site_that_answers(
+    host: str, name: str, status: int
+) -> None:
+    async with asked(site()) as url:
+        found, _ = await answer(f"{url}/auth", question(request(host), X_Original_Name=name))
+
+    assert found == status
+
+
+async def test_the_same_request_of_a_server_gets_the_same_answer_and_another_does_not() -> None:
+    message = request("shop.example")
+    async with asked(site()) as url:
+        first = await answer(f"{url}/auth", question(message, X_Original_Id="1"))
+        again = await answer(f"{url}/auth", question(message, X_Original_Id="1"))
+        others = [
+            (await answer(f"{url}/auth", question(other, **changed)))[0]
+            for other, changed in (
+                (message, {"X_Original_Id": "2"}),
+                (message, {}),
+                (replace(message, target="/other"), {"X_Original_Id": "1"}),
+                (replace(message, method="POST"), {"X_Original_Id": "1"}),
+                (request("other.example", STRANGERS), {"X_Original_Id": "1"}),
+            )
+        ]
+
+    assert first == again
+    assert first[1]["X-Bot-Outcome"] == "verified"
+    assert others == [403, 403, 403, 403, 200]
+
+
+@pytest.mark.parametrize("missing", [{"X_Original_Host": None}, {"X_Original_Host": "u@a"}])
+async def test_an_unsigned_question_passes_whatever_its_host(
+    missing: dict[str, str | None],
+) -> None:
+    bare = Message(method="GET", scheme="http", authority="shop.example", target="/")
+    async with asked(site()) as url:
+        status, told = await answer(f"{url}/auth", question(bare, **missing))
+
+    assert (status, told["X-Bot-Reason"]) == (200, "no-signature")
+
+
 async def test_a_field_that_the_client_has_sent_beside_the_servers_is_an_error() -> None:
     message = request("shop.example")
     async with asked(site()) as url:
@@ -406,17 +513,26 @@ async def test_a_port_that_is_taken_is_said() -> None:
     listening.close()
 
 
-async def test_it_answers_until_it_is_asked_to_end(capsys: pytest.CaptureFixture[str]) -> None:
-    running = asyncio.create_task(gatehouse.run(site(), "127.0.0.1", 0))
-    said = ""
-    while not said:
-        await asyncio.sleep(0)
-        said = capsys.readouterr().out
-    url = said.removeprefix("judging at ").strip()
-    status, told = await answer(url, question(request("shop.example")))
-    signal.raise_signal(signal.SIGTERM)
-    await running
+@pytest.mark.parametrize(
+    ("hosts", "warnings"), [((), ["signatures made for any host are taken"]), (("a.example",), [])]
+)
+async def test_it_says_by_what_it_judges_and_answers_until_it_is_asked_to_end(
+    hosts: tuple[str, ...], warnings: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    stated = site(site=Site(scheme="http", hosts=hosts))
+    with capture_logs() as lines:
+        running = asyncio.create_task(gatehouse.run(stated, "127.0.0.1", 0, "/etc/gate.toml"))
+        said = ""
+        while not said:
+            await asyncio.sleep(0)
+            said = capsys.readouterr().out
+        url = said.removeprefix("judging at ").strip()
+        status, told = await answer(url, question(request("a.example")))
+        signal.raise_signal(signal.SIGTERM)
+        await running
 
     assert (status, told["X-Bot-Outcome"]) == (200, "verified")
+    assert [line["by"] for line in lines if line["event"] == "judging"] == ["/etc/gate.toml"]
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == warnings
     with pytest.raises(ClientConnectorError):
         await answer(url, [])
