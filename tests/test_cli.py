@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -235,6 +236,21 @@ async def test_serve_publishes_the_keys_and_the_page_until_it_is_asked_to_end(
     for secret in seeds(somebody):
         assert secret.encode() not in b"".join(documents.values())
     assert (ended.code, ended.said) == (0, "")
+
+
+def test_serve_writes_nothing_that_a_visitor_sent_to_its_log(
+    tmp_path: Path, site: CapturingServer
+) -> None:
+    serving = operator(tmp_path, site).start("serve", "--port", "0")
+    assert serving.process.stdout is not None
+    port = int(serving.process.stdout.readline().rpartition(":")[2].partition("/")[0])
+    with socket.create_connection(("127.0.0.1", port)) as wire:
+        wire.sendall(b"GET /bot HTTP/1.1\r\nHost: a\r\nCookie: session=4711\x01\r\n\r\n")
+        answer = wire.recv(65536)
+    ended = serving.stop()
+
+    assert b" 400 " in answer.partition(b"\r\n")[0]
+    assert re.fullmatch(r"crawl: serving: BadHttpMessage at \S+\n", ended.said)
 
 
 def test_publish_writes_the_same_as_files_for_a_web_server(

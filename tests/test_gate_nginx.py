@@ -1,7 +1,10 @@
 """A site behind a real nginx with the shipped snippets, and `crawl gate` beside it."""
 
+import socket
+import struct
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -391,11 +394,40 @@ def test_a_bot_may_send_what_people_send_beside_its_signature(open_site: Guarded
     assert got.told("X-Bot-Outcome") == "verified"
 
 
-def test_fastcgi_gets_what_the_gate_says_and_nothing_that_a_client_says() -> None:
+def test_fastcgi_gets_what_the_gate_says_and_nothing_that_a_client_says(tmp_path: Path) -> None:
     lines = [line[2:] for line in shipped.text("gate-nginx-location.conf").splitlines()]
-    given = {line.split()[1] for line in lines if line.startswith("fastcgi_param ")}
+    params = [line for line in lines if line.startswith("fastcgi_param ")]
+    with socket.create_server((ADDRESS, 0)) as application, ThreadPoolExecutor() as threads:
+        application.settimeout(10)
+        port = application.getsockname()[1]
+        at = f"location /fcgi/ {{ fastcgi_pass {ADDRESS}:{port}; {' '.join(params)} }}"
+        arrived = threads.submit(fastcgi_request, application)
+        with guarded_by(tmp_path, KNOWN, locations=at) as guarded:
+            lies = [(name, "a lie") for name in NAMES]
+            lies += [(name.replace("-", "_"), "a lie") for name in NAMES]
+            got = guarded.ask(bare(guarded, "/fcgi/"), lies)
+        sent = arrived.result()
 
-    assert given == {f"HTTP_{name.upper().replace('-', '_')}" for name in NAMES}
+    assert got.status == 200
+    assert b"HTTP_X_BOT_OUTCOMEunverified" in sent
+    assert b"a lie" not in sent
+
+
+def fastcgi_request(application: socket.socket) -> bytes:
+    """What nginx tells a FastCGI application of one request, which is answered with ok."""
+    wire, _ = application.accept()
+    with wire, wire.makefile("rb") as stream:
+        params = b""
+        while True:
+            _, kind, _, length, padding, _ = struct.unpack("!BBHHBB", stream.read(8))
+            content = stream.read(length + padding)[:length]
+            if kind == 5 and not length:  # FCGI_STDIN, at its end
+                break
+            params += content if kind == 4 else b""  # FCGI_PARAMS
+        text = b"Content-Type: text/plain\r\n\r\nok"
+        said = struct.pack("!BBHHBB", 1, 6, 1, len(text), 0, 0) + text
+        wire.sendall(said + struct.pack("!BBHHBB8x", 1, 3, 1, 8, 0, 0))
+    return params
 
 
 def test_while_the_gate_is_away_nobody_comes_in(tmp_path: Path) -> None:
