@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 from urllib.parse import urlsplit
 
 import msgspec
@@ -245,6 +245,8 @@ def _hint(path: str, kind: type[Any]) -> str | None:
         if field is None:
             close = difflib.get_close_matches(part, [*fields], n=1)
             return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(fields)}"
+        if get_origin(field.type) is Literal:
+            return f"one of {', '.join(get_args(field.type))}"
         for inner in (field.type, *get_args(field.type)):
             if isinstance(inner, type) and issubclass(inner, StrEnum):
                 return f"one of {', '.join(inner)}"

@@ -346,7 +346,7 @@ async def test_a_key_set_that_cannot_be_read_is_said() -> None:
             found = await at_work.judge(message)
 
     assert found.reason == "directory-unavailable"
-    assert told[0]["why"] == "127.0.0.1 is loopback"
+    assert told[0]["why"] == "127.0.0.1 is loopback; [discovery] private = true admits it"
 
 
 # the standalone gate

@@ -25,6 +25,7 @@ def load(folder: Path, text: str) -> Policy:
     (folder / "empty.json").write_bytes(directory.key_set([]))
     (folder / "page.html").write_text("<html>")
     (folder / "ca.pem").write_text(keyhouse.authority())
+    (folder / "nothing").touch()
     (folder / "large.json").write_bytes(b" " * 70_000)
     return policy.load(folder / "gate.toml")
 
@@ -66,6 +67,27 @@ def test_an_agent_may_have_its_keys_in_files(tmp_path: Path) -> None:
         "https://bot.example": (KEY, SECOND)
     }
     assert found.judged_by.algorithms == {"ed25519", "ml-dsa-44"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "hosts"),
+    [("https", ("a.example", "a.example:80")), ("http", ("a.example:443", "a.example"))],
+)
+def test_the_usual_port_of_a_host_is_no_part_of_it(
+    tmp_path: Path, scheme: str, hosts: tuple[str, ...]
+) -> None:
+    found = load(
+        tmp_path, f'[site]\nscheme = "{scheme}"\nhosts = ["A.example:443", "a.example:80"]'
+    )
+
+    assert found.site.hosts == hosts
+
+
+def test_it_is_said_what_relative_paths_are_relative_to(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, '[[agent]]\norigin = "https://a.example"\nkeys = ["none.json"]')
+
+    assert str(tmp_path) in str(caught.value.hint)
 
 
 def test_what_is_said_reaches_the_verifier(tmp_path: Path) -> None:
@@ -138,7 +160,11 @@ def test_what_is_said_reaches_the_verifier(tmp_path: Path) -> None:
             id="nobody could pass",
         ),
         pytest.param(
-            '[site]\nscheme = "ftp"', "gate.toml: site.scheme", "'ftp'", "https", id="scheme"
+            '[site]\nscheme = "ftp"',
+            "gate.toml: site.scheme",
+            "'ftp'",
+            "one of https, http",
+            id="scheme",
         ),
         pytest.param(
             '[site]\nhosts = ["a", "https://b"]',
@@ -234,10 +260,74 @@ def test_what_is_said_reaches_the_verifier(tmp_path: Path) -> None:
                 ("page.html", "no JWK Set"),
                 ("empty.json", "it is empty"),
                 ("large.json", "65536 bytes"),
+                (".", "no regular file"),
+                ("/dev/zero", "no regular file"),
+                ("a\\u0000b", "no file name"),
             )
         ),
         pytest.param(
-            '[discovery]\nca = "none"', "gate.toml: discovery.ca", "none", "PEM", id="no ca"
+            '[discovery]\nca = "none"', "gate.toml: discovery.ca", "none", "folder", id="no ca"
+        ),
+        pytest.param(
+            '[discovery]\nca = "/dev/zero"',
+            "gate.toml: discovery.ca",
+            "no regular file",
+            None,
+            id="ca without end",
+        ),
+        pytest.param(
+            '[discovery]\nca = "nothing"',
+            "gate.toml: discovery.ca",
+            "nothing",
+            "PEM",
+            id="empty ca",
+        ),
+        *(
+            pytest.param(
+                f"[site]\nhosts = [{host!a}]",
+                "gate.toml: site.hosts[0]",
+                said,
+                hint,
+                id=f"{host!a}",
+            )
+            for host, said, hint in (
+                ("*.example", "no wildcards", "name each host"),
+                ("*", "no wildcards", "name each host"),
+                ("a ", "no host", "take the blanks out"),
+                (" a.example", "no host", "take the blanks out"),
+                ("a.example.", "no host", "shop.example"),
+                ("a:0443", "no host", "shop.example"),
+                ("a:99999", "no host", "shop.example"),
+                ("", "no host", "shop.example"),
+            )
+        ),
+        *(
+            pytest.param(
+                f"[signatures]\n{name} = {value}",
+                f"gate.toml: signatures.{place}",
+                "cannot stand in a signature",
+                "printable ASCII",
+                id=f"{name} = {value!a}",
+            )
+            for name, place, values in (
+                ("tags", "tags[1]", ("""['a', 'b"c']""", r"['a', 'b\c']", r'["a", "b\r\nX: y"]')),
+                ("tags", "tags[0]", ("['\xfc']", "['']")),
+                ("alg", "alg", ("'\xfc'", """'a"b'""", r'"a\nb"')),
+            )
+            for value in values
+        ),
+        pytest.param(
+            '[replay]\npath = "a\\u0000b"', "gate.toml: replay.path", "no file name", "", id="NUL"
+        ),
+        *(
+            pytest.param(
+                f'[[agent]]\norigin = "{origin}"',
+                "gate.toml: agent[0].origin",
+                "no https origin",
+                "",
+                id=f"agent {origin}",
+            )
+            for origin in ("https://a.", "https://a:0443", "https://a b", "https://\xe4.example")
         ),
         pytest.param(
             '[discovery]\nca = "page.html"',

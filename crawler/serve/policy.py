@@ -1,6 +1,8 @@
 """gate.toml: whom a site lets in. Read and checked once; every mistake is a `SettingsError`."""
 
+import re
 import ssl
+import stat
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +16,7 @@ from crawler.configuration import SettingsError
 from crawler.serve import naming
 from crawler.serve.reader import DECODED, KEYS, Reach
 from crawler.serve.replay import ENTRIES
+from signing import agent as agents
 from signing import algorithms, directory, verifier
 from signing.directory import KeySet
 from signing.errors import AlgorithmUnsupported, KeySetUnreadable
@@ -29,6 +32,10 @@ _COMPONENTS: Final = (
     "@scheme",
     "@target-uri",
 )
+_USUAL_PORT: Final = {"https": ":443", "http": ":80"}
+_HOST: Final = 'for example hosts = ["shop.example", "localhost:8080"]'
+_SPOKEN: Final = re.compile(r"[ !#-\[\]-~]+")  # what a text in a field is without any escape
+_LARGEST_CA: Final = 4 * 1024 * 1024  # bytes: a system's own has a quarter of a million
 _MISSING: Final = "`crawl gate --show policy > gate.toml` writes one"
 
 _Seconds = Annotated[int, Meta(ge=0)]
@@ -164,14 +171,22 @@ def _checked(file: _File, path: Path) -> Policy:
             "no agent is known, so that no signature would ever be good for anything",
             "name one by [[agent]], or write unknown = true",
         )
-    for index, host in enumerate(file.site.hosts):
-        _check_host(host, f"{place}: site.hosts[{index}]")
+    hosts = tuple(
+        _host(host, file.site.scheme, f"{place}: site.hosts[{index}]")
+        for index, host in enumerate(file.site.hosts)
+    )
+    if "\0" in file.replay.path:
+        raise SettingsError(
+            f"{place}: replay.path",
+            f"{file.replay.path!r} is no file name",
+            'name a file, for example path = "replay.db"',
+        )
     if file.replay.store is Store.SQLITE and not file.replay.path:
         raise SettingsError(
             f"{place}: replay.path", "is empty", 'name a file, for example path = "replay.db"'
         )
     return Policy(
-        site=Site(scheme=file.site.scheme, hosts=tuple(host.lower() for host in file.site.hosts)),
+        site=Site(scheme=file.site.scheme, hosts=hosts),
         admit=file.admit,
         answers=file.answers,
         replay=file.replay,
@@ -193,6 +208,10 @@ def _verifiers(file: _File, place: str) -> verifier.Policy:
         raise SettingsError(
             f"{place}: signatures.tags", "is empty", 'for example tags = ["web-bot-auth"]'
         )
+    for index, tag in enumerate(stated.tags):
+        _check_spoken(tag, f"{place}: signatures.tags[{index}]", 'tags = ["web-bot-auth"]')
+    if stated.alg:
+        _check_spoken(stated.alg, f"{place}: signatures.alg", 'alg = "ml-dsa-44"')
     for index, name in enumerate(stated.components):
         if name not in _COMPONENTS:
             raise SettingsError(
@@ -222,11 +241,20 @@ def _verifiers(file: _File, place: str) -> verifier.Policy:
         ) from error
 
 
+def _check_spoken(text: str, place: str, example: str) -> None:
+    if not _SPOKEN.fullmatch(text):
+        raise SettingsError(
+            place,
+            f"{text!a} cannot stand in a signature",
+            f"printable ASCII without quotation marks and backslashes, for example {example}",
+        )
+
+
 def _check_origin(origin: str, place: str) -> None:
     try:
         url = urlsplit(origin)
         _ = url.port  # looked at for its ValueError
-        usable = url.scheme == "https" and url.hostname and "@" not in url.netloc
+        usable = url.scheme == "https" and agents.AUTHORITY.fullmatch(url.netloc)
     except ValueError:
         usable = False
     if not usable or url.path not in ("", "/") or url.query or url.fragment:
@@ -235,23 +263,31 @@ def _check_origin(origin: str, place: str) -> None:
         )
 
 
-def _check_host(host: str, place: str) -> None:
-    try:
-        url = urlsplit(f"//{host}")
-        _ = url.port  # looked at for its ValueError
-        usable = url.netloc == host and url.hostname and "@" not in host and host.isascii()
-    except ValueError:
-        usable = False
-    if not usable:
+def _host(host: str, scheme: str, place: str) -> str:
+    """The host as a request's authority says it: in lower case, without the usual port."""
+    if "*" in host:
         raise SettingsError(
-            place, f"{host!r} is no host", 'for example hosts = ["shop.example", "localhost:8080"]'
+            place, f"{host!r} stands for none: there are no wildcards", f"name each host, {_HOST}"
         )
+    try:
+        _ = urlsplit(f"//{host}").port  # looked at for its ValueError
+        usable = agents.AUTHORITY.fullmatch(host)
+    except ValueError:
+        usable = None
+    if not usable:
+        blank = host != host.strip() or " " in host
+        raise SettingsError(
+            place,
+            f"{host!r} is no host",
+            f"take the blanks out, {_HOST}" if blank else _HOST,
+        )
+    return host.lower().removesuffix(_USUAL_PORT[scheme])
 
 
 def _key_set(agent: Agent, folder: Path, place: str) -> KeySet:
     found: list[KeySet] = []
     for name in agent.keys:
-        data = _bytes(folder / name, place)
+        data = _bytes(folder / name, place, DECODED, folder)
         try:
             read = directory.read_key_set(data, most=KEYS)
         except KeySetUnreadable as error:
@@ -268,21 +304,36 @@ def _key_set(agent: Agent, folder: Path, place: str) -> KeySet:
     )
 
 
-def _bytes(path: Path, place: str) -> bytes:
+def _bytes(path: Path, place: str, most: int, folder: Path) -> bytes:
+    """All of a file, not more than `most`: it could be a device, and have no end."""
     try:
-        data = path.read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise SettingsError(place, f"{path} is no regular file", _relative(folder))
+        with path.open("rb") as file:
+            data = file.read(most + 1)
     except OSError as error:
-        raise SettingsError(place, f"{path}: {error.strerror}", "paths are relative") from error
-    if len(data) > DECODED:
-        raise SettingsError(place, f"{path} has more than {DECODED} bytes")
+        raise SettingsError(place, f"{path}: {error.strerror}", _relative(folder)) from error
+    except ValueError as error:  # a NUL in its name
+        raise SettingsError(place, f"{str(path)!r} is no file name", _relative(folder)) from error
+    if len(data) > most:
+        raise SettingsError(place, f"{path} has more than {most} bytes")
     return data
 
 
+def _relative(folder: Path) -> str:
+    return f"a relative path starts at the folder of the policy file, here {folder.absolute()}"
+
+
 def _reach(stated: Discovery, folder: Path, place: str) -> Reach:
+    remedy = "" if stated.private else "[discovery] private = true admits it"
     if not stated.ca:
-        return Reach(local=stated.private)
+        return Reach(local=stated.private, remedy=remedy)
     path = folder / stated.ca
+    text = _bytes(path, place, _LARGEST_CA, folder).decode("latin-1")
     try:
-        return Reach(local=stated.private, trust=ssl.create_default_context(cafile=str(path)))
-    except OSError as error:  # an ssl.SSLError is one
+        if not text:  # which would stand for the system's authorities
+            raise ValueError("it is empty")
+        trust = ssl.create_default_context(cadata=text)
+    except (ssl.SSLError, ValueError) as error:
         raise SettingsError(place, f"{path}: {error}", "a PEM file is wanted") from error
+    return Reach(local=stated.private, remedy=remedy, trust=trust)

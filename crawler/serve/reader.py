@@ -62,10 +62,12 @@ class Reach:
 
     `local` admits plain http, and loopback and private addresses: for a network of one's own, and
     for a URL that the operator has written. Metadata addresses are never asked. `trust` are the
-    authorities that https is checked by; True are the system's.
+    authorities that https is checked by; True are the system's. `remedy` is said where `local`
+    would have admitted an address.
     """
 
     local: bool = False
+    remedy: str = ""
     trust: ssl.SSLContext | bool = True
 
 
@@ -142,7 +144,10 @@ class Reader:
         family, kind, protocol, _, where = info
         host = str(where[0])
         if (refusal := address.refusal(host, admitted=self._reach.local)) is not None:
-            raise AddressRefused(address.said(host, refusal))
+            said = address.said(host, refusal)
+            admissible = address.refusal(host, admitted=True) is None
+            remedy = self._reach.remedy if admissible else ""
+            raise AddressRefused(f"{said}; {remedy}" if remedy else said)
         return socket.socket(family, kind, protocol)
 
 
