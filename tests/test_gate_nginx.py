@@ -258,6 +258,9 @@ def test_a_strict_site_refuses_others_and_says_why_and_what_is_wanted(
 
 
 REDIRECTING = """
+proxy_cache kept;
+proxy_cache_valid any 1m;
+proxy_ignore_headers Cache-Control;
 location /folder/ { index index.html; }
 location /front { $site }
 location /tried/ { try_files $uri /front; }
@@ -279,7 +282,7 @@ def redirecting_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard
     with guarded_by(
         folder,
         KNOWN,
-        locations=f"{REDIRECTING} proxy_cache kept; proxy_cache_valid any 1m;",
+        locations=REDIRECTING,
         directives=f"proxy_cache_path {folder}/kept keys_zone=kept:1m; proxy_intercept_errors on;",
     ) as guarded:
         yield guarded

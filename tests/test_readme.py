@@ -79,7 +79,11 @@ def test_it_starts_with_a_command_of_one_line(command: str) -> None:
 @pytest.mark.parametrize("example", [body for language, body in BLOCKS if language == "python"])
 def test_each_example_runs(example: str) -> None:
     ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", example],
+        cwd=ROOT / "config",  # where the files lie that an example reads
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert (ended.returncode, ended.stderr) == (0, "")
