@@ -458,6 +458,26 @@ async def test_nobody_waits_for_a_set_that_nothing_depends_on(warm: bool) -> Non
     assert len(house.asked) == 2
 
 
+async def test_without_a_memory_there_is_nothing_left_to_do_but_to_read() -> None:
+    reader = Gathering()
+    pinned = {"https://bot.example": KeySet(BOTH)}
+    directories = Directories(reader, pinned=pinned)
+    message = keyhouse.signed(RING, "https://bot.example")
+    fields = tuple(
+        (name, value.replace("https://bot.example/.w", "https://other.example/.w"))
+        for name, value in message.fields
+    )
+    found = await discovery.verify(
+        replace(message, fields=fields), directories, Policy(), NOW + 1, enough=verified
+    )
+    reader.go.set()
+    await asyncio.gather(*directories._rests)
+    await directories.close()
+
+    assert reasons(found) == [None, Reason.DIRECTORY_UNAVAILABLE]
+    assert reader.asked == [f"https://other.example{SECOND_KEYS_PATH}"]
+
+
 async def test_where_too_much_is_still_to_be_done_requests_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -226,6 +226,27 @@ async def test_a_disk_that_hangs_keeps_nobody(tmp_path: Path) -> None:
     seen.close()
 
 
+async def test_whoever_still_waits_when_it_is_closed_is_not_let_in(tmp_path: Path) -> None:
+    go = threading.Event()
+    go.set()
+
+    def clock() -> float:
+        go.wait()
+        return float(NOW)
+
+    seen = Shared(tmp_path / "replay.db", now=clock)
+    go.clear()
+    asked = [asyncio.create_task(seen.met([(key(one), NOW + 60)])) for one in "ab"]
+    await asyncio.sleep(0)
+    closing = asyncio.get_running_loop().run_in_executor(None, seen.close)
+    with pytest.raises(ReplayUnavailable, match="being closed"):
+        await asked[1]
+    go.set()
+    await closing
+
+    assert await asked[0] == [False]
+
+
 def test_a_file_that_was_taken_away_is_made_anew_and_shared_again(tmp_path: Path) -> None:
     path = tmp_path / "replay.db"
     first, second = (Shared(path, now=Clock()) for _ in range(2))

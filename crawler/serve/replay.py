@@ -133,6 +133,8 @@ class Shared:
         await asyncio.wait({asked}, timeout=self._patience + _MARGIN)
         if not asked.done():  # a disk that hangs
             raise self._unavailable(f"no answer within {self._patience:g} s")
+        if asked.cancelled():
+            raise self._unavailable("it is being closed")
         return asked.result()
 
     def meet(self, entries: list[tuple[ReplayKey, int]], deadline: float) -> list[bool]:
