@@ -153,6 +153,24 @@ class Directories:
                 self._shelf.learn(url, read.keys, read.lifetime, self._now())
 
 
+def at_once(
+    message: Message,
+    directories: Directories,
+    policy: Policy,
+    now: float,
+    seen: Seen | Shared | None = None,
+    content: bytes | None = b"",
+) -> Verification | None:
+    """As `verify`, where nobody has to be waited for; None elsewhere, and nothing is remembered."""
+    if isinstance(seen, Shared):
+        return None
+    case = _Case(message, directories, policy, now, content)
+    found = case.judged()
+    if case.wanted:
+        return None
+    return found if seen is None else _remembered(found, seen, case.good)
+
+
 async def verify(
     message: Message,
     directories: Directories,
@@ -181,8 +199,9 @@ async def verify(
             directories.finish(_rest(case, reading, seen))
     if seen is None or not case.good:
         return found
-    again = await _met(seen, list(case.good))
-    return found if not any(again) else _replayed(found, again)
+    if isinstance(seen, Shared):
+        return _with_replayed(found, await seen.met(list(case.good)))
+    return _remembered(found, seen, case.good)
 
 
 async def _waited(
@@ -228,8 +247,14 @@ async def _met(seen: Seen | Shared, good: list[tuple[ReplayKey, int]]) -> list[b
     return [seen(key, until) for key, until in good]
 
 
-def _replayed(found: Verification, again: list[bool]) -> Verification:
+def _remembered(found: Verification, seen: Seen, good: list[tuple[ReplayKey, int]]) -> Verification:
+    return _with_replayed(found, [seen(key, until) for key, until in good])
+
+
+def _with_replayed(found: Verification, again: list[bool]) -> Verification:
     """With the good labels that were seen before as what they are."""
+    if not any(again):
+        return found
     answers = iter(again)
     labels = tuple(
         replace(one, reason=Reason.REPLAYED) if one.reason is None and next(answers) else one

@@ -64,10 +64,9 @@ class Gate:
         host whose site answers, where the server says so: it differs from what Host says where the
         request's own line names another (RFC 9112, section 3.2.2).
         """
-        if message.field("signature-input") is None and message.field("signature") is None:
-            return self._unsigned  # as nearly all requests of people are
-        if not self._is_ours(message, served):
-            return self._refused(Refusal.FOREIGN_HOST, 403)
+        begun = self.begin(message, content, served)
+        if begun is not None:
+            return begun
         try:
             verification = await discovery.verify(
                 message,
@@ -79,25 +78,34 @@ class Gate:
                 self._is_enough,
             )
         except ReplayUnavailable as error:
-            diagnostics.logger().error(str(error), hint=error.hint)
-            return ruling.refused(Refusal.REPLAY_UNKNOWN, 503)
+            return _unknown(error)
         return ruling.decide(verification, self.policy)
 
-    async def judge_parts(
-        self,
-        *,
-        method: str,
-        authority: str,
-        target: str,
-        fields: tuple[tuple[str, str], ...],
-        content: bytes | None = b"",
-        served: str | None = None,
-    ) -> Ruling:
-        """The same for the parts of a request, as it was sent."""
+    def begin(
+        self, message: Message, content: bytes | None = b"", served: str | None = None
+    ) -> Ruling | None:
+        """As `judge`, where nobody has to be waited for; else None, and nothing was done."""
+        if not is_signed(message.fields):
+            return self._unsigned  # as nearly all requests of people are
+        if not self._is_ours(message, served):
+            return self._refused(Refusal.FOREIGN_HOST, 403)
+        judged_by, now = self.policy.judged_by, self._now()
+        try:
+            found = discovery.at_once(
+                message, self.directories, judged_by, now, self._seen, content
+            )
+        except ReplayUnavailable as error:
+            return _unknown(error)
+        return None if found is None else ruling.decide(found, self.policy)
+
+    def read(
+        self, *, method: str, authority: str, target: str, fields: tuple[tuple[str, str], ...]
+    ) -> Message | Ruling:
+        """A request as it was sent; the ruling where that needs no look at its signatures."""
         if not is_signed(fields):
             return self._unsigned  # whatever else is wrong with it: that is the site's to say
         try:
-            message = Message(
+            return Message(
                 method=method,
                 scheme=self.policy.site.scheme,
                 authority=authority,
@@ -106,7 +114,6 @@ class Gate:
             )
         except SigningError:
             return self._refused(Refusal.UNREADABLE_REQUEST, 400)
-        return await self.judge(message, content, served)
 
     def _is_enough(self, verification: Verification) -> bool:
         """Whether no key set that is still to be read could let a request in that is not in yet."""
@@ -126,6 +133,11 @@ class Gate:
 
     def _refused(self, refusal: Refusal, status: int) -> Ruling:
         return ruling.refused(refusal, 200 if self.policy.admit.invalid else status)
+
+
+def _unknown(error: ReplayUnavailable) -> Ruling:
+    diagnostics.logger().error(str(error), hint=error.hint)
+    return ruling.refused(Refusal.REPLAY_UNKNOWN, 503)
 
 
 @asynccontextmanager
@@ -213,14 +225,16 @@ async def ruling_on(
     Its body is read only where a signature speaks of it.
     """
     signed = "content-digest" in request.headers.get("Signature-Input", "").lower()
-    return await gate.judge_parts(
+    message = gate.read(
         method=request.method,
         authority=request.headers.get("Host", ""),
-        served=_served(request),
         target=request.raw_path,
         fields=fields,
-        content=await request.read() if signed else b"",
     )
+    if isinstance(message, Ruling):
+        return message
+    content = await request.read() if signed else b""
+    return await gate.judge(message, content, _served(request))
 
 
 def _served(request: web.Request) -> str | None:

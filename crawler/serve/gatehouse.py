@@ -10,6 +10,7 @@ X-Bot-Status. Servers that pass any status on ask `/check`.
 
 import asyncio
 import signal
+from collections.abc import Coroutine
 from typing import Final
 
 from crawler import diagnostics
@@ -47,7 +48,7 @@ def handler(at_work: Gate) -> Answering:
     """Answer the questions of servers."""
     ruled = Repeats()
 
-    async def answer(question: Question) -> Answer:
+    def answer(question: Question) -> Answer | Coroutine[None, None, Answer]:
         if question.path not in ("/auth", "/check"):
             return Answer(status=404, text="ask /auth or /check\n")
         said, fields = _split(question)
@@ -55,7 +56,32 @@ def handler(at_work: Gate) -> Answering:
         if len(said) != len(original) or not {_METHOD, _TARGET} <= original.keys():
             # A client's own would stand beside the server's: better no answer than its wish.
             return Answer(status=500, text=_UNASKED)
-        found = await _ruling_on(original, fields, at_work, ruled)
+        method, target, host = original[_METHOD], original[_TARGET], original.get(_HOST, "")
+        name, number = original.get(_NAME), original.get(_NUMBER)
+        message = at_work.read(
+            method=method, authority=host, target=target, fields=(("Host", host), *fields)
+        )
+        if isinstance(message, Ruling):
+            return said_of(message, question)
+        key = None
+        if number is not None:
+            key = repeats.key(number, (target, host, name or ""), fields)
+            if (before := ruled.find(key, method)) is not None:
+                return said_of(before, question)
+
+        def kept(found: Ruling) -> Answer:
+            if key is not None:
+                ruled.keep(key, method, found)
+            return said_of(found, question)
+
+        async def later() -> Answer:
+            return kept(await at_work.judge(message, None, name))
+
+        # The body stays with the server that asks.
+        found = at_work.begin(message, None, name)
+        return later() if found is None else kept(found)
+
+    def said_of(found: Ruling, question: Question) -> Answer:
         told = ruling.site_fields(found, at_work.policy.answers.reasons, unseen=True)
         if (wanted := ruling.wanted(found, at_work.policy)) is not None:
             told[ruling.WANTED] = wanted
@@ -63,29 +89,6 @@ def handler(at_work: Gate) -> Answering:
         return Answer(status=403 if hidden else found.status, fields=told)
 
     return answer
-
-
-async def _ruling_on(
-    original: dict[str, str], fields: tuple[tuple[str, str], ...], at_work: Gate, ruled: Repeats
-) -> Ruling:
-    method, target, host = original[_METHOD], original[_TARGET], original.get(_HOST, "")
-    name, number = original.get(_NAME), original.get(_NUMBER)
-    key = None
-    if number is not None and gate.is_signed(fields):
-        key = repeats.key(number, (target, host, name or ""), fields)
-        if (before := ruled.find(key, method)) is not None:
-            return before
-    found = await at_work.judge_parts(
-        method=method,
-        authority=host,
-        served=name,
-        target=target,
-        fields=(("Host", host), *fields),
-        content=None,  # it stays with the server that asks
-    )
-    if key is not None:
-        ruled.keep(key, method, found)
-    return found
 
 
 def _split(question: Question) -> tuple[list[tuple[str, str]], tuple[tuple[str, str], ...]]:

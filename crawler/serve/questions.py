@@ -3,12 +3,13 @@
 aiohttp refuses some of what nginx passes on of people's requests (control bytes in a Cookie, two
 User-Agent lines, more than 128 fields), and the site would then answer 500. Here each octet is read
 as it stands: a value that nobody could have signed is the verifier's to refuse. Nothing of a
-question is ever written to stderr.
+question is ever written to stderr. An answer that waits for nothing is given in the same turn of
+the loop.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
@@ -43,7 +44,8 @@ class Answer:
     text: str = ""
 
 
-Answering = Callable[[Question], Awaitable[Answer]]
+Answering = Callable[[Question], Answer | Coroutine[None, None, Answer]]
+"""Who answers: at once, or later where somebody has to be waited for."""
 
 
 def read(head: bytes) -> Question | None:
@@ -96,63 +98,127 @@ def _value(value: str) -> str:
 @asynccontextmanager
 async def answering(answer: Answering, host: str, port: int) -> AsyncIterator[asyncio.Server]:
     """Listen there and answer while the context lasts. Raises OSError where nothing can listen."""
-    talks: set[asyncio.Task[None]] = set()
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with suppress(OSError):  # whoever asked has gone
-                await _talk(answer, reader, writer)
-        finally:
-            writer.close()
-
-    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(talk(reader, writer))
-        talks.add(task)
-        task.add_done_callback(talks.discard)
-
-    server = await asyncio.start_server(begin, host, port, limit=_LONGEST, backlog=_WAITING)
+    talks: set[_Talk] = set()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: _Talk(answer, talks), host, port, backlog=_WAITING)
     try:
         yield server
     finally:
         server.close()
-        if talks:
-            left = set(talks)
-            for one in left:
-                one.cancel()
-            await asyncio.wait(left, timeout=_ENDING)
+        tasks = [task for talk in tuple(talks) if (task := talk.abandon()) is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=_ENDING)
 
 
-async def _talk(
-    answer: Answering, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    last = False
-    while not last:
-        try:
-            async with asyncio.timeout(_IDLE):
-                head = await reader.readuntil(_END)
-        except (asyncio.IncompleteReadError, TimeoutError):
+class _Talk(asyncio.Protocol):
+    """One connection: a question, its answer, the next question."""
+
+    def __init__(self, answer: Answering, talks: "set[_Talk]") -> None:
+        self._answer = answer
+        self._talks = talks
+        self._loop = asyncio.get_running_loop()
+        self._came = bytearray()
+        self._looked = 0  # octets in which no head ends
+        self._task: asyncio.Task[None] | None = None  # makes the answer that is waited for
+        self._over = False  # nothing is read any more
+        self._used = self._loop.time()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - it is a stream
+        self._wire = transport
+        self._talks.add(self)
+        self._timer = self._loop.call_later(_IDLE, self._idle)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio says why
+        self._over = True
+        self._timer.cancel()
+        self._talks.discard(self)
+        if self._task is not None:
+            self._task.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._over:
             return
-        except asyncio.LimitOverrunError:
-            question, found = None, Answer(status=431, text=f"more than {_LONGEST} bytes\n")
-        else:
+        self._came += data
+        self._next()
+        if self._task is not None and len(self._came) > _LONGEST:
+            self._wire.pause_reading()
+
+    def eof_received(self) -> bool:
+        self._over = True
+        return self._task is not None  # whoever asked still listens
+
+    def pause_writing(self) -> None:
+        self._wire.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._wire.resume_reading()
+
+    def abandon(self) -> asyncio.Task[None] | None:
+        """End the connection; the task that ends with it, if there is one."""
+        if self._task is not None:
+            self._task.cancel()
+        self._wire.abort()
+        return self._task
+
+    def _next(self) -> None:
+        """Answer what has come, as far as nothing has to be waited for."""
+        while self._task is None and not self._over:
+            end = self._came.find(_END, self._looked)
+            if max(end, len(self._came) if end < 0 else 0) > _LONGEST:
+                self._say(Answer(status=431, text=f"more than {_LONGEST} bytes\n"), None)
+                return
+            if end < 0:
+                self._looked = max(0, len(self._came) - len(_END) + 1)
+                return
+            head = bytes(self._came[: end + len(_END)])
+            del self._came[: end + len(_END)]
+            self._looked = 0
             question = read(head)
-            found = await _answer(answer, question)
+            if question is None:
+                self._say(Answer(status=400, text="no HTTP request can be read here\n"), None)
+                return
+            try:
+                found = self._answer(question)
+            except Exception as error:
+                found = _mistaken(error)
+            if isinstance(found, Answer):
+                self._say(found, question)
+            else:
+                self._task = self._loop.create_task(self._later(found, question))
+
+    async def _later(self, coming: Coroutine[None, None, Answer], question: Question) -> None:
+        try:
+            found = await coming
+        except Exception as error:
+            found = _mistaken(error)
+        self._task = None
+        ended = self._over  # while it was made: there is no next question
+        self._say(found, question)
+        if ended:
+            self._wire.close()
+            return
+        self._wire.resume_reading()
+        self._next()
+
+    def _say(self, found: Answer, question: Question | None) -> None:
         last = question is None or question.last
         head_only = question is not None and question.method == "HEAD"
-        writer.write(written(found, last=last, head_only=head_only))
-        await writer.drain()
-    writer.write_eof()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_LINGER):
-            while await reader.read(65_536):
-                pass
+        self._used = self._loop.time()
+        self._wire.write(written(found, last=last, head_only=head_only))
+        if last and not self._wire.is_closing():
+            self._over = True
+            self._wire.write_eof()
+            self._loop.call_later(_LINGER, self._wire.close)
+
+    def _idle(self) -> None:
+        left = self._used + _IDLE - self._loop.time()
+        if left > 0 or self._task is not None:
+            self._timer = self._loop.call_later(max(left, 1.0), self._idle)
+        else:
+            self._wire.close()
 
 
-async def _answer(answer: Answering, question: Question | None) -> Answer:
-    if question is None:
-        return Answer(status=400, text="no HTTP request can be read here\n")
-    try:
-        return await answer(question)
-    except Exception as error:
-        diagnostics.logger().error("a question was not answered", error=brief.what(error))
-        return Answer(status=500, text="this is the gate's own mistake; its log has the place\n")
+def _mistaken(error: Exception) -> Answer:
+    diagnostics.logger().error("a question was not answered", error=brief.what(error))
+    return Answer(status=500, text="this is the gate's own mistake; its log has the place\n")
