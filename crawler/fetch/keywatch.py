@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from crawler.fetch import keyfiles, keystate
 from crawler.fetch.keyfolder import Folder, KeyFile
-from crawler.fetch.keystate import KeysUnusable
+from crawler.fetch.keystate import KeysUnusable, State
 
 LOOK_EVERY: Final = 1.0  # seconds between two looks at all the files
 
@@ -72,8 +72,7 @@ class KeyWatch:
         """Read the folder; where that fails, at least who is retired, and keep what was read."""
         try:
             folder = keyfiles.read(self.directory)
-            gone = folder.state is None and self._folder is not None and self._folder.state
-            if gone:  # an editor may have renamed it; without it the newest keys would sign
+            if gone := self._state_of_before(folder):
                 folder = replace(folder, state=gone)
             stated = folder.state
             folder.at(self.latest, self._ends if stated is None else stated.ends())
@@ -93,6 +92,18 @@ class KeyWatch:
         )
         if stated is not None:
             self._ends = stated.ends()
+
+    def _state_of_before(self, folder: Folder) -> State | None:
+        """What state.toml said, where it is gone while keys that it has sign are there.
+
+        An editor may have renamed it, and without it the newest keys would sign. With all of those
+        gone as well it is another folder.
+        """
+        before = None if self._folder is None else self._folder.state
+        if before is None or folder.state is not None:
+            return None
+        there = {found.keyid for found in folder.files}
+        return before if there & {*before.signing, *before.sign_from} else None
 
     def _changed(self, now: float) -> bool:
         glance = (_mark(self.directory), _mark(self._state))
