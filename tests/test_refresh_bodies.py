@@ -69,7 +69,8 @@ def test_a_body_that_did_not_change_is_kept_once(tmp_path: Path) -> None:
     assert third.unchanged
     assert first.place == second.place
     assert third.place is not None
-    assert third.place.file == "000002"
+    assert first.place is not None
+    assert third.place.file != first.place.file
     assert bodies.read(third.place, str(third.digest)) is not None
 
 
@@ -85,7 +86,7 @@ def test_a_page_whose_body_is_gone_is_read_in_full(tmp_path: Path) -> None:
         operator = Operator(folder=tmp_path / "operator", origins={"one": {"url": server.url()}})
         operator.crawl("--once", "--all")
         kept = operator.crawl("--once", "--all").code
-        (tmp_path / "operator" / "state" / "bodies" / "000001").unlink()
+        shutil.rmtree(tmp_path / "operator" / "state" / "bodies")
         operator.crawl("--once", "--all")
         first, second, third = [one for one in operator.records() if one.url == server.url()]
     bodies = Bodies(tmp_path / "operator" / "state" / "bodies")

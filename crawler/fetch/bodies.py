@@ -1,12 +1,15 @@
-"""Bodies of pages, one after the other in files that only grow.
+"""Bodies of pages, one after the other, each process in files of its own.
 
 A file for each body would cost an inode each time, 50 to 300 microseconds on ext4 and more than
 all else that is done on disk for a page. Whoever keeps a body is told its place, which stands in
-the log and with the page.
+the log and with the page. No file is ever gone on with: where one has lost its end, or is gone
+itself, nothing else comes to stand in its place.
 """
 
 import os
 import re
+import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -17,24 +20,25 @@ from crawler.fetch.errors import StateUnusable
 
 FULL: Final = 64 << 20  # bytes after which the next file is begun
 
-_NAME: Final = re.compile(r"\d{6,}")
+_NAME: Final = re.compile(r"\d+-\d+-\d+")
 
 
 class Bodies:
-    """The bodies in one directory, readable by nobody else; one process writes at a time."""
+    """The bodies in one directory, readable by nobody else."""
 
     def __init__(self, directory: Path, *, full: int = FULL) -> None:
         self.directory = directory
         self._full = full
+        self._begun = f"{time.time_ns() // 1_000_000}-{os.getpid()}"
+        self._number = 0
         self._descriptor = -1
         self._name = ""
         self._size = 0
-        self._least = 1  # the first file that is gone on with
 
     def keep(self, body: bytes) -> Place:
         """Keep a body; whoever starts after a crash can read it. Raises StateUnusable."""
         try:
-            if self._descriptor < 0 or self._size >= self._full or int(self._name) < self._least:
+            if self._descriptor < 0 or self._size >= self._full or self._is_removed():
                 self._open()
             self._append(body)
         except OSError as error:
@@ -48,20 +52,12 @@ class Bodies:
         return place
 
     def has(self, place: Place) -> bool:
-        """Whether there is something at a place, as far as the file's length says.
-
-        A file that has lost its end is left as it is from then on: if it grew again, what stood
-        there would seem to be there.
-        """
+        """Whether there is something at a place, as far as the file's length says."""
         try:
             length = os.stat(f"{self.directory}/{place.file}").st_size  # noqa: PTH116 - once a page
         except OSError:
-            length = -1
-        if length >= place.offset + place.size:
-            return True
-        if _NAME.fullmatch(place.file):
-            self._least = max(self._least, int(place.file) + 1)
-        return False
+            return False
+        return length >= place.offset + place.size
 
     def read(self, place: Place, digest: str) -> bytes | None:
         """The body at a place; None where there is none with this sha-256 in lower-case hex.
@@ -85,21 +81,18 @@ class Bodies:
             self._descriptor = -1
 
     def _open(self) -> None:
-        """Open the newest file for what comes next, or a new one where that is full."""
+        """Begin a file."""
         self.close()
         private.directory(self.directory)
-        found = [int(path.name) for path in self.directory.iterdir() if _NAME.fullmatch(path.name)]
-        newest = max([*found, self._least])
-        self._take(newest)
-        if self._size >= self._full:
-            self.close()
-            self._take(newest + 1)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        while self._descriptor < 0:
+            self._number += 1
+            self._name, self._size = f"{self._begun}-{self._number}", 0
+            with suppress(FileExistsError):  # of the same millisecond
+                self._descriptor = os.open(self.directory / self._name, flags, 0o600)
 
-    def _take(self, number: int) -> None:
-        name = f"{number:06}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._descriptor = os.open(self.directory / name, flags, 0o600)
-        self._name, self._size = name, os.fstat(self._descriptor).st_size
+    def _is_removed(self) -> bool:
+        return os.fstat(self._descriptor).st_nlink == 0
 
     def _append(self, body: bytes) -> None:
         view = memoryview(body)
