@@ -34,7 +34,6 @@ def test_a_bare_origin_implies_the_well_known_path(agent: str, url: str) -> None
         (f"{BOT}:8443", f"{BOT}:8443"),
         (f"{BOT}{WELL_KNOWN}", BOT),
         (f"{BOT}{SECOND_KEYS_PATH}", BOT),
-        (f"{BOT}/.well-known/bots/keys.json", BOT),
         *(
             (f"{BOT}{path}", f"{BOT}{path}")
             for path in (
@@ -42,6 +41,8 @@ def test_a_bare_origin_implies_the_well_known_path(agent: str, url: str) -> None
                 "/?keys",
                 "/.well-known",
                 "/.well-known/",
+                "/.well-known/bots/keys.json",
+                "/.well-known/acme-challenge/token",
                 "/.well-known/../uploads/mallory.json",
                 "/.well-known/%2e%2e/uploads/mallory.json",
                 "/.well-known//keys",

@@ -198,3 +198,38 @@ async def test_an_answer_that_is_being_made_ends_with_the_server() -> None:
         await asked.wait()
 
     assert await reader.read() == b""
+
+
+async def test_questions_before_the_end_are_answered_though_the_first_one_waits() -> None:
+    async def slowly(question: Question) -> Answer:
+        await asyncio.sleep(0)
+        return await path_of(question)
+
+    async with connected(slowly) as (reader, writer):
+        writer.write(PLAIN + PLAIN.replace(b"/auth", b"/check"))
+        writer.write_eof()
+        said = (await reader.read()).decode()
+
+    assert [line for line in said.splitlines() if line.startswith("X-Path")] == [
+        "X-Path: /auth",
+        "X-Path: /check",
+    ]
+
+
+async def test_who_takes_answers_slowly_is_asked_for_no_more_questions_meanwhile() -> None:
+    size, questions_asked, answered = 100_000, 1_000, 0
+
+    async def large(_: Question) -> Answer:
+        nonlocal answered
+        answered += 1
+        return Answer(status=200, text="x" * size)
+
+    ahead = received = 0
+    async with connected(large) as (reader, writer):
+        writer.write(PLAIN * questions_asked)
+        while received < questions_asked * size and (piece := await reader.read(1 << 16)):
+            received += len(piece)
+            ahead = max(ahead, answered * size - received)
+
+    assert answered == questions_asked
+    assert ahead < questions_asked * size / 4  # what the sockets hold, and no more

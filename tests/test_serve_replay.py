@@ -263,6 +263,21 @@ def test_a_file_that_was_taken_away_is_made_anew_and_shared_again(tmp_path: Path
     assert "taken away" in told[0]["event"]
 
 
+def test_a_file_that_comes_back_is_used_again(tmp_path: Path) -> None:
+    folder, aside = tmp_path / "memory", tmp_path / "aside"
+    folder.mkdir()
+    seen = Shared(folder / "replay.db", now=Clock())
+    seen(key(), NOW + 60)
+    folder.rename(aside)
+    with pytest.raises(ReplayUnavailable), capture_logs():
+        seen(key("other"), NOW + 60)
+    aside.rename(folder)
+    answers = [seen(key(), NOW + 60), seen(key("other"), NOW + 60)]
+    seen.close()
+
+    assert answers == [True, False]
+
+
 def test_what_has_expired_leaves_a_thousand_at_a_time(tmp_path: Path) -> None:
     clock = Clock()
     seen = Shared(tmp_path / "replay.db", now=clock)

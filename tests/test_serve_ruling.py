@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from crawler.serve import policy, ruling
 from crawler.serve.policy import Admit, Policy, Told
 from crawler.serve.ruling import Refusal, Ruling
+from signing.directory import WELL_KNOWN
 from signing.verifier import Judgement, Outcome, Reason, Verification
 
 BOT, OTHER = "https://bot.example", "https://other.example"
@@ -158,7 +159,7 @@ def test_an_unknown_agent_is_verified_and_may_still_be_refused() -> None:
 def test_a_known_agent_comes_before_a_stranger_on_the_same_request() -> None:
     listed = admitting(frozenset({OTHER}), unknown=False)
 
-    decided = ruling.decide(found(SIG1, good("x", "ed25519", f"{OTHER}/.well-known/keys")), listed)
+    decided = ruling.decide(found(SIG1, good("x", "ed25519", f"{OTHER}{WELL_KNOWN}")), listed)
 
     assert (decided.agent, decided.status) == (OTHER, 200)
 

@@ -9,6 +9,7 @@ X-Bot-Status. Servers that pass any status on ask `/check`.
 """
 
 import asyncio
+import resource
 import signal
 from collections.abc import Coroutine
 from typing import Final
@@ -32,6 +33,7 @@ ORIGINAL: Final = (METHOD, TARGET, HOST, NAME, NUMBER)
 _METHOD, _TARGET, _HOST, _NAME, _NUMBER = map(str.lower, ORIGINAL)
 _ASKED: Final = frozenset(map(str.lower, ORIGINAL))
 
+_DESCRIPTORS: Final = 65_536
 _NOT_SENT: Final = ("x-original-", "x-bot-")  # said by who asks, never by the client
 _REPLACED: Final = frozenset({"host", "connection"})  # they are about the question itself
 _UNASKED: Final = (
@@ -109,6 +111,7 @@ async def run(policy: Policy, host: str, port: int, stated: str = "the built-in 
 
     Raises AddressUnusable, ReplayUnavailable.
     """
+    _take_all_descriptors()
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -132,3 +135,11 @@ async def run(policy: Policy, host: str, port: int, stated: str = "the built-in 
                 f"cannot listen at {host} port {port}: {error.strerror}",
                 "choose others by --host and --port; 0 takes a free port",
             ) from error
+
+
+def _take_all_descriptors() -> None:
+    """As many connections as the system lets us have: each question waits on one of its own."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -1,11 +1,10 @@
 """What a Signature-Agent value names: a place where keys are, and who speaks there.
 
 Whoever may put a file somewhere on an origin is not the origin. So a value counts as the origin's
-own only where it is the bare origin, or below `/.well-known/`, which is for its owner alone
-(RFC 8615). Any other URL is an agent of its own, named by the whole of it.
+own only where it is the bare origin, or one of the two places where origins have their key sets.
+Any other URL is an agent of its own, named by the whole of it.
 """
 
-import re
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,8 +13,6 @@ from signing.directory import WELL_KNOWN
 from signing.profile import SECOND_KEYS_PATH
 
 _KEPT: Final = 1024
-# No segment begins with a dot, nothing is encoded: a server could take that for another place.
-_OWNERS: Final = re.compile(r"/\.well-known(?:/[\w~-][\w.~-]*)+", re.ASCII)
 _HOMES: Final = frozenset({WELL_KNOWN, SECOND_KEYS_PATH})
 
 
@@ -38,9 +35,8 @@ def location(agent: str) -> str:
 @lru_cache(_KEPT)
 def name(agent: str) -> str:
     """Who speaks by the keys that a value names: an origin, or else the URL of the key set."""
-    url = urlsplit(location(agent))
-    owners = not url.query and _OWNERS.fullmatch(url.path)
-    return origin(agent) if owners else location(agent)
+    url = location(agent)
+    return origin(agent) if is_home(url) else url
 
 
 @lru_cache(_KEPT)

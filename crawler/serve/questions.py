@@ -121,6 +121,8 @@ class _Talk(asyncio.Protocol):
         self._looked = 0  # octets in which no head ends
         self._task: asyncio.Task[None] | None = None  # makes the answer that is waited for
         self._over = False  # nothing is read any more
+        self._full = False  # who asks does not take the answers
+        self._ended = False  # who asks has said all
         self._used = self._loop.time()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -145,14 +147,16 @@ class _Talk(asyncio.Protocol):
             self._wire.pause_reading()
 
     def eof_received(self) -> bool:
-        self._over = True
-        return self._task is not None  # whoever asked still listens
+        self._ended = True
+        return self._task is not None or self._full  # whoever asked still listens
 
     def pause_writing(self) -> None:
+        self._full = True
         self._wire.pause_reading()
 
     def resume_writing(self) -> None:
-        self._wire.resume_reading()
+        self._full = False
+        self._go_on()
 
     def abandon(self) -> asyncio.Task[None] | None:
         """End the connection; the task that ends with it, if there is one."""
@@ -163,7 +167,7 @@ class _Talk(asyncio.Protocol):
 
     def _next(self) -> None:
         """Answer what has come, as far as nothing has to be waited for."""
-        while self._task is None and not self._over:
+        while not (self._task or self._over or self._full):
             end = self._came.find(_END, self._looked)
             if max(end, len(self._came) if end < 0 else 0) > _LONGEST:
                 self._say(Answer(status=431, text=f"more than {_LONGEST} bytes\n"), None)
@@ -193,13 +197,19 @@ class _Talk(asyncio.Protocol):
         except Exception as error:
             found = _mistaken(error)
         self._task = None
-        ended = self._over  # while it was made: there is no next question
         self._say(found, question)
-        if ended:
-            self._wire.close()
-            return
-        self._wire.resume_reading()
+        if not self._full:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Read again what was left, after an answer or once the answers are taken."""
         self._next()
+        if self._task is not None or self._full:
+            return
+        if self._ended:
+            self._wire.close()
+        else:
+            self._wire.resume_reading()
 
     def _say(self, found: Answer, question: Question | None) -> None:
         last = question is None or question.last

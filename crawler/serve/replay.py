@@ -151,8 +151,9 @@ class Shared:
                 diagnostics.logger().warning(
                     "the memory of signatures was taken away, and is empty now", path=self._path
                 )
+                fresh = self._opened()  # where that fails, the one of before is asked again
                 self._db.close()
-                self._db = self._opened()
+                self._db = fresh
             self._db.execute(f"PRAGMA busy_timeout = {int(left * 1000)}")
             self._db.execute("BEGIN IMMEDIATE")
             again = [
