@@ -268,6 +268,8 @@ def _example(name: str, default: object) -> str | None:
         every = default if isinstance(default, tuple) else (default or 21600.0,)
         default = tuple(written(one) for one in every if isinstance(one, float))
         default = default if name == "freeze" else default[0]
+    if default == ():  # none is in force, and that is no example of a list
+        return f'for example {name} = ["…"]'
     if isinstance(default, bool | int | float | str | tuple):
         return f"for example {name} = {json.dumps(default)}"
     return None

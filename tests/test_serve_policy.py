@@ -146,6 +146,13 @@ def test_what_is_said_reaches_the_verifier(tmp_path: Path) -> None:
             id="another type",
         ),
         pytest.param(
+            '[site]\nhosts = "shop.example"',
+            "gate.toml: site.hosts",
+            "a list is expected, not text",
+            'hosts = ["…"]',
+            id="no list",
+        ),
+        pytest.param(
             '[admit]\nrequire = ["ed448"]',
             "gate.toml: admit.require",
             "ed448",
