@@ -413,3 +413,8 @@ def test_the_all_zero_seed_of_rfc_9964_is_recognized() -> None:
     mldsa = [algorithm for algorithm in TABLE if algorithm.kty == "AKP"]
 
     assert all(keys.is_published_test_key(PrivateKey(each, bytes(32)).keyid) for each in mldsa)
+
+
+def test_a_set_of_public_keys_is_called_one() -> None:
+    with pytest.raises(KeyUnreadable, match="set of public keys"):
+        keys.read_private(b'{"keys": []}')
