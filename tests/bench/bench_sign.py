@@ -5,7 +5,8 @@
 CPU of `sign()` of a dual request, header strings included, divided by that of the Ed25519 and
 ML-DSA-44 calls inside the very same `sign()` calls: ML-DSA signing is a rejection loop, two runs of
 it never compare. Fails (exit code 1) past 1.08. The generic way serializes every field with http-sf
-for each request; it is shown to say what the prepared text saves. Not in --short.
+for each request; it is shown to say what the prepared text saves. Not in --short, which allows half
+as much again of what is ours, since other work beside it stretches that more than the rest.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from signing.profile import Labels, Name, Profile
 from signing.signer import Keyring
 
 LIMIT: Final = 1.08
+SHORT_LIMIT: Final = 1.12
 REPEATED: Final = 2  # times that a short run is measured again where it fails
 MESSAGES, SHORT = 5_000, 1_500
 CREATED: Final = 1_800_000_000
@@ -139,24 +141,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--short", action="store_true", help=f"{SHORT} messages, not {MESSAGES}")
     short = parser.parse_args().short
+    limit = SHORT_LIMIT if short else LIMIT
     messages = requests(SHORT if short else MESSAGES)
     keyring = Keyring(keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_44))
     bridge = Profile(name=Name.BRIDGE, home=HOME)
 
     dual = measure(prepared(keyring, bridge, Labels.BOTH), messages)
     for _ in range(REPEATED if short else 0):  # what else the machine does only ever adds
-        if dual.ratio > LIMIT:
+        if dual.ratio > limit:
             again = measure(prepared(keyring, bridge, Labels.BOTH), messages)
             dual = min(dual, again, key=lambda meter: meter.ratio)
-    verdict = "FAILED" if dual.ratio > LIMIT else "ok"
+    verdict = "FAILED" if dual.ratio > limit else "ok"
     print(f"sign(), means of {len(messages)} messages")
-    print(f"both labels    {dual}, ratio {dual.ratio:.3f} (at most {LIMIT}) {verdict}")
+    print(f"both labels    {dual}, ratio {dual.ratio:.3f} (at most {limit}) {verdict}")
     if not short:
         first = measure(prepared(keyring, bridge, Labels.FIRST), messages)
         print(f"sig1 alone     {first}, ratio {first.ratio:.3f}")
         unprepared = measure(generic(keyring), messages)
         print(f"http-sf always {unprepared}, ratio {unprepared.ratio:.3f}")
-    return int(dual.ratio > LIMIT)
+    return int(dual.ratio > limit)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ CPU of `verify()` of sig1 in a request that carries sig2 too, divided by that of
 signature over the same bytes with a key that is open already; one after the other for each
 message, and no message comes twice. The head is the crawler's in its default profile. Fails (exit
 code 1) past 1.5. What both labels cost is shown too, and what all would cost if every request were
-read in the general way, with http-sf. Not in --short.
+read in the general way, with http-sf. Not in --short, which allows a fifth more of what is ours,
+since other work beside it stretches that more than the rest.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from signing.signer import Keyring, sign
 from signing.verifier import Outcome, Policy, verify
 
 LIMIT: Final = 1.5
+SHORT_LIMIT: Final = 1.6
 REPEATED: Final = 3  # times that it is measured again where it fails
 MESSAGES, SHORT, WARMING = 5_000, 1_500, 20
 NOW: Final = 1_800_000_000
@@ -128,22 +130,23 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help=f"{SHORT} messages, not {MESSAGES}")
     short = parser.parse_args().short
     keyring = Keyring(keys.generate(algorithms.ED25519), keys.generate(algorithms.ML_DSA_44))
+    limit = SHORT_LIMIT if short else LIMIT
     messages = requests(SHORT if short else MESSAGES, keyring)
 
     one = measure(messages, FIRST, keyring)
     for _ in range(REPEATED):  # what else the machine does only ever adds
-        if one.ratio > LIMIT:
+        if one.ratio > limit:
             one = min(one, measure(messages, FIRST, keyring), key=lambda meter: meter.ratio)
-    verdict = "FAILED" if one.ratio > LIMIT else "ok"
+    verdict = "FAILED" if one.ratio > limit else "ok"
     print(f"verify() of requests with two signatures, means of {len(messages)} messages")
-    print(f"sig1 of both   {one}, ratio {one.ratio:.3f} (at most {LIMIT}) {verdict}")
+    print(f"sig1 of both   {one}, ratio {one.ratio:.3f} (at most {limit}) {verdict}")
     if not short:
         both = measure(messages, BOTH, keyring)
         print(f"both labels    {both}, ratio {both.ratio:.3f}")
         with mock.patch.object(usual, "read", return_value=None):
             general = measure(messages, FIRST, keyring)
         print(f"http-sf always {general}, ratio {general.ratio:.3f}")
-    return int(one.ratio > LIMIT)
+    return int(one.ratio > limit)
 
 
 if __name__ == "__main__":
