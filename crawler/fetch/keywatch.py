@@ -40,6 +40,7 @@ class KeyWatch:
         self.directory = directory
         self.latest = -inf  # the latest moment that was asked for
         self._state = directory / keystate.NAME
+        self._folder_name, self._state_name = os.fspath(directory), os.fspath(self._state)
         self._look_every = look_every
         self._looked = -inf
         self._glance: object = None
@@ -106,7 +107,7 @@ class KeyWatch:
         return before if there & {*before.signing, *before.sign_from} else None
 
     def _changed(self, now: float) -> bool:
-        glance = (_mark(self.directory), _mark(self._state))
+        glance = (_mark(self._folder_name), _mark(self._state_name))
         changed, self._glance = glance != self._glance, glance
         if changed or not 0 <= now - self._looked < self._look_every:
             self._looked = now
@@ -122,9 +123,9 @@ def _ahead(files: Sequence[KeyFile], ends: dict[str, float], now: float) -> list
     return [*changes, *(end for end in ends.values() if end > now)]
 
 
-def _mark(path: Path) -> object:
+def _mark(path: str) -> object:
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116 - for each request; pathlib takes as long again
     except OSError as error:
         return error.errno
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
@@ -134,6 +135,6 @@ def _appearance(directory: Path) -> object:
     """What a change of any file in the folder changes, too; nothing is opened."""
     try:
         with os.scandir(directory) as entries:
-            return sorted((entry.name, _mark(Path(entry.path))) for entry in entries)
+            return sorted((entry.name, _mark(entry.path)) for entry in entries)
     except OSError as error:
         return error.errno
