@@ -177,11 +177,7 @@ def becoming(file: KeyFile) -> str:
 
 def say_what_is_left(waiting: Iterable[KeyFile]) -> None:
     """Name the command that makes keys sign that are only published and wait for nothing."""
-    to = "".join(
-        f" --to {file.keyid}"
-        for file in waiting
-        if file.change is None or file.change.standing is not Standing.SIGNING
-    )
+    to = "".join(f" --to {file.keyid}" for file in waiting if file.signs_from is None)
     if to:
         print(
             f"""

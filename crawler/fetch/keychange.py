@@ -67,7 +67,7 @@ def add(directory: Path, new: Iterable[PrivateKey], now: float) -> tuple[KeyFile
             _sign_with(directory, signs)
         paths = {keyfiles.keep(directory, key) for key in new}
         kept = [file for file in keyfiles.listing(directory, now) if file.path in paths]
-        held = {file.algorithm for file in there if file.signs or _is_to_sign(file)}
+        held = {file.algorithm for file in there if file.signs or file.signs_from is not None}
         first = [file for file in kept if file.algorithm not in held]
         if first and folder.state is not None:
             state = folder.state
@@ -104,10 +104,6 @@ def retire(directory: Path, now: float, begin: str) -> Retired:
             signs=after[signs.keyid] if signs is not None else None,
             kept=after[kept.keyid] if kept is not None else None,
         )
-
-
-def _is_to_sign(file: KeyFile) -> bool:
-    return file.change is not None and file.change.standing is Standing.SIGNING
 
 
 def _check_new(there: Iterable[KeyFile], key: PrivateKey) -> None:

@@ -52,6 +52,12 @@ class KeyFile(Struct, frozen=True, kw_only=True):
         usable = self.key is not None and not keys.is_published_test_key(self.keyid)
         return usable and self.standing is Standing.SIGNING
 
+    @property
+    def signs_from(self) -> float | None:
+        """When it begins to sign, in seconds since 1970; None where it never will, or does."""
+        change = self.change
+        return change.at if change is not None and change.standing is Standing.SIGNING else None
+
 
 class Found(Struct, frozen=True, kw_only=True):
     """One file of the folder as it was read."""

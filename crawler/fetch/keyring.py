@@ -11,7 +11,6 @@ from msgspec import Struct
 from crawler.fetch import keystate
 from crawler.fetch.keyfiles import MAKE_ONE
 from crawler.fetch.keyfolder import KeyFile, signing
-from crawler.fetch.keylife import Standing
 from crawler.fetch.keystate import KeysUnusable
 from crawler.fetch.keywatch import LOOK_EVERY, KeyWatch, Seen
 from signing import algorithms, keys
@@ -132,8 +131,8 @@ class Keys:
         files = [file for file in seen.files if file.algorithm is ED25519]
         said = "no ed25519 key signs"
         for file in files:
-            if file.change is not None and file.change.standing is Standing.SIGNING:
-                at = keystate.shown(file.change.at)
+            if file.signs_from is not None:
+                at = keystate.shown(file.signs_from)
                 return f"{said} yet: {file.keyid} does from {at} on", ROTATE
         ended = [(file.ends, file.keyid) for file in files if file.ends not in (None, -inf)]
         if ended:

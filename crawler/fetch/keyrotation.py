@@ -83,7 +83,7 @@ def rotate(
                 since=plan.since,
                 old=after[old] if old else None,
                 until=plan.until if old else None,
-                instead=_planned(plan.new),
+                instead=plan.new.signs_from if plan.new else None,
             )
             for keyid, old, plan in turns
         )
@@ -97,9 +97,9 @@ def _plan(
         raise KeyRefused(f"{len(target)} {target[0].algorithm.name} keys cannot take one place")
     new = target[0] if target else None
     for file in of_it:
-        if file.change is not None and file.change.standing is Standing.SIGNING and file != new:
+        if file.signs_from is not None and file != new:
             raise KeyRefused(
-                f"{file.keyid} is to sign from {keystate.shown(file.change.at)} on already",
+                f"{file.keyid} is to sign from {keystate.shown(file.signs_from)} on already",
                 f"wait until then, or `crawl keys retire {file.keyid}`",
             )
     old = next((file for file in of_it if file.signs), None)
@@ -125,12 +125,6 @@ def _plan(
             )
         until = min(until, end)
     return _Plan(new=new, old=old, since=since, until=until)
-
-
-def _planned(file: KeyFile | None) -> float | None:
-    """From when on a key is to sign by an earlier rotation."""
-    change = None if file is None else file.change
-    return change.at if change is not None and change.standing is Standing.SIGNING else None
 
 
 def _check_successor(file: KeyFile, since: float) -> None:
