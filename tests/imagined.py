@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -31,15 +31,15 @@ Site = Callable[[FetchTask], Fetched]
 PRODUCT = "ExampleBot"
 
 
-def origin(name: str = "one", url: str = "https://one.example/", **known: object) -> Origin:
-    return Origin(name=name, url=url, profile=ProfileName.AUTO, sig2=Second.WATCH, **known)  # type: ignore[arg-type]
+def origin(name: str = "one", url: str = "https://one.example/", **known: Any) -> Origin:
+    return Origin(name=name, url=url, profile=ProfileName.AUTO, sig2=Second.WATCH, **known)
 
 
 def answered(
-    task: FetchTask, status: int = 200, links: Iterable[str] = (), **known: object
+    task: FetchTask, status: int | None = 200, links: Iterable[str] = (), **known: Any
 ) -> Fetched:
     """An answer with a status, as both signatures or one alone would have had it."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "at": 0.0,
         "id": task.id,
         "origin": task.origin,
@@ -58,11 +58,11 @@ def answered(
         "robots": task.robots,
         **known,
     }
-    return Fetched(record=FetchRecord(**fields), links=tuple(links))  # type: ignore[arg-type]
+    return Fetched(record=FetchRecord(**fields), links=tuple(links))
 
 
 def failed(task: FetchTask, stage: Stage) -> Fetched:
-    return answered(task, status=None, outcome=Outcome.FAILED, stage=stage)  # type: ignore[arg-type]
+    return answered(task, status=None, outcome=Outcome.FAILED, stage=stage)
 
 
 def robots_txt(task: FetchTask, text: str, **known: object) -> Fetched:

@@ -175,7 +175,7 @@ async def test_a_refused_address_is_not_tried_again_whatever_copy_there_is() -> 
     world.asked.clear()
     world.sites["one.example"] = lambda task: answered(
         task,
-        status=None,  # type: ignore[arg-type]
+        status=None,
         outcome=Outcome.NOT_SENT,
         stage=Stage.ADDRESS,
         detail="10.0.0.1 is private",
@@ -195,7 +195,7 @@ async def test_a_head_that_is_too_large_for_robots_txt_is_not_tried_again() -> N
         {
             "one.example": lambda task: answered(
                 task,
-                status=None,  # type: ignore[arg-type]
+                status=None,
                 outcome=Outcome.NOT_SENT,
                 stage=Stage.HEADER_LIMIT,
                 detail=too_large,

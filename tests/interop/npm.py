@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import pytest
 from msgspec import Struct, json
 
 HERE: Final = Path(__file__).parent
@@ -86,6 +87,12 @@ def missing() -> str | None:
         elsewhere = " (and unset INTEROP_NODE)" if "INTEROP_NODE" in os.environ else ""
         return f"no npm packages in {folder()}: {INSTALL}{elsewhere}"
     return None
+
+
+def needed() -> None:
+    """Skip the test that runs where something is missing, and say what to install."""
+    if reason := missing():
+        pytest.skip(reason)
 
 
 @contextmanager

@@ -68,13 +68,12 @@ def said(asked: dict[str, Receiver], keyring: Keyring) -> Said:
 @pytest.fixture
 def complete() -> None:
     """For what is said of all verifiers at once."""
-    if reason := npm.missing():
-        pytest.skip(reason)
+    npm.needed()
 
 
 def there(verifier: Verifier) -> None:
-    if verifier.registry == "npm" and (reason := npm.missing()):
-        pytest.skip(reason)
+    if verifier.registry == "npm":
+        npm.needed()
 
 
 def accepting(said: Said, profile: str, arrangement: Arrangement) -> list[str]:
@@ -163,8 +162,7 @@ def test_each_version_from_pypi_is_the_one_that_was_asked(package: str, stated: 
 
 
 def test_each_version_from_npm_is_the_one_that_was_asked() -> None:
-    if reason := npm.missing():
-        pytest.skip(reason)
+    npm.needed()
     stated = {one.package: one.version for one in MATRIX.verifiers if one.registry == "npm"}
     wanted = json.loads((npm.HERE / "package.json").read_text())["dependencies"]
     installed = {

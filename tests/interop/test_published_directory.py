@@ -77,8 +77,7 @@ def by_npm(answer: Answer, authority: str) -> dict[str, str]:
 
 @pytest.fixture
 def node() -> None:
-    if reason := npm.missing():
-        pytest.skip(reason)
+    npm.needed()
 
 
 def test_python_verifies_each_signature(answer: Answer) -> None:
