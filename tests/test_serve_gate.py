@@ -19,7 +19,7 @@ from aiohttp import ClientConnectorError, ClientSession, web
 from aiohttp.test_utils import TestClient, TestServer, unused_port
 from structlog.testing import capture_logs
 
-from crawler.serve import gate, gatehouse, policy, questions, ruling
+from crawler.serve import gate, gatehouse, listening, policy, questions, ruling
 from crawler.serve.discovery import Directories
 from crawler.serve.gate import Gate
 from crawler.serve.policy import Admit, Answers, Policy, Replay, Site, Store, Told
@@ -357,8 +357,8 @@ async def asked(stated: Policy) -> AsyncIterator[str]:
     """The URL of a gate at work."""
     async with gate.opened(stated) as at_work:
         answer = gatehouse.handler(at_work)
-        async with questions.answering(answer, "127.0.0.1", 0) as listening:
-            yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        async with questions.answering(answer, "127.0.0.1", 0) as server:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 def question(message: Message, **changed: str | None) -> list[tuple[str, str]]:
@@ -507,10 +507,10 @@ async def test_what_a_client_says_about_itself_is_not_repeated() -> None:
 
 async def test_a_port_that_is_taken_is_said() -> None:
     port = unused_port()
-    listening = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", port)
-    with pytest.raises(gatehouse.AddressUnusable, match=str(port)):
+    taken = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", port)
+    with pytest.raises(listening.AddressUnusable, match=str(port)):
         await gatehouse.run(site(), "127.0.0.1", port)
-    listening.close()
+    taken.close()
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,12 @@ knows no Host, and servers other than nginx may have no numbers. nginx asks by `
 X-Bot-Status. Servers that pass any status on ask `/check`.
 """
 
-import asyncio
 import resource
-import signal
 from collections.abc import Coroutine
 from typing import Final
 
 from crawler import diagnostics
-from crawler.problems import Problem
-from crawler.serve import gate, questions, repeats, ruling
+from crawler.serve import gate, listening, questions, repeats, ruling
 from crawler.serve.gate import Gate
 from crawler.serve.policy import Policy
 from crawler.serve.questions import Answer, Answering, Question
@@ -40,10 +37,6 @@ _UNASKED: Final = (
     f"a server asks here about a request, by one {METHOD} and one {TARGET}, and at most one "
     f"{HOST}, {NAME} and {NUMBER}; `crawl gate --show nginx` prints how\n"
 )
-
-
-class AddressUnusable(Problem):
-    """Nothing can listen there."""
 
 
 def handler(at_work: Gate) -> Answering:
@@ -112,14 +105,11 @@ async def run(policy: Policy, host: str, port: int, stated: str = "the built-in 
     Raises AddressUnusable, ReplayUnavailable.
     """
     _take_all_descriptors()
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
+    ended = listening.asked_to_end()
     async with gate.opened(policy) as at_work:
-        try:
-            async with questions.answering(handler(at_work), host, port) as listening:
-                for socket in listening.sockets:
+        with listening.at(host, port):
+            async with questions.answering(handler(at_work), host, port) as server:
+                for socket in server.sockets:
                     where, at, *_ = socket.getsockname()
                     shown = f"[{where}]" if ":" in where else where
                     print(f"judging at http://{shown}:{at}/auth", flush=True)
@@ -130,11 +120,6 @@ async def run(policy: Policy, host: str, port: int, stated: str = "the built-in 
                         hint="name yours: [site] hosts = […]",
                     )
                 await ended.wait()
-        except OSError as error:
-            raise AddressUnusable(
-                f"cannot listen at {host} port {port}: {error.strerror}",
-                "choose others by --host and --port; 0 takes a free port",
-            ) from error
 
 
 def _take_all_descriptors() -> None:

@@ -1,7 +1,5 @@
 """The published documents at an address, until the process is asked to end."""
 
-import asyncio
-import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,14 +10,9 @@ from crawler import diagnostics
 from crawler.fetch.keyfolder import KeyFile
 from crawler.fetch.keylife import Standing
 from crawler.fetch.keywatch import LOOK_EVERY, KeyWatch
-from crawler.problems import Problem
-from crawler.serve import brief, publish
+from crawler.serve import brief, listening, publish
 from crawler.settings import Settings
 from signing.keys import PrivateKey
-
-
-class AddressUnusable(Problem):
-    """Nothing can listen there."""
 
 
 class PublishedKeys:
@@ -76,21 +69,14 @@ async def run(settings: Settings, host: str, port: int) -> None:
         wall=time.time,
         skew=settings.signatures.skew,
     )
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
+    ended = listening.asked_to_end()
     runner = web.AppRunner(app, logger=brief.logger())
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
-        for address in runner.addresses:
-            print(f"publishing at http://{address[0]}:{address[1]}/bot", flush=True)
-        await ended.wait()
-    except OSError as error:
-        raise AddressUnusable(
-            f"cannot listen at {host} port {port}: {error.strerror}",
-            "choose others by --host and --port; 0 takes a free port",
-        ) from error
+        with listening.at(host, port):
+            await web.TCPSite(runner, host, port).start()
+            for address in runner.addresses:
+                print(f"publishing at http://{address[0]}:{address[1]}/bot", flush=True)
+            await ended.wait()
     finally:
         await runner.cleanup()
